@@ -77,7 +77,9 @@ interface Upload {
 
 /** `fetch` tells nothing of what has been sent. Rejects with a `DureError`. */
 function uploadFile({ place, who, file, onSent, signal }: Upload) {
-  const query = new URLSearchParams({ name: file.name || "file" });
+  const query = new URLSearchParams();
+  const form = new FormData();
+  form.set("file", file, file.name || "file");
   if (who !== undefined) query.set("as_person", who);
   const request = new XMLHttpRequest();
   const { promise, resolve, reject } = Promise.withResolvers<{ id: string; name: string }>();
@@ -86,7 +88,8 @@ function uploadFile({ place, who, file, onSent, signal }: Upload) {
   );
   request.addEventListener("load", () => {
     const answer = answerOf(request.responseText);
-    if (request.status === 201) resolve(answer as { id: string; name: string });
+    const [stored] = answer.files ?? [];
+    if (request.status === 201 && stored) resolve(stored);
     else reject(new DureError(answer.code ?? "INTERNAL", answer.detail ?? answer.title ?? ""));
   });
   request.addEventListener("error", () =>
@@ -95,14 +98,12 @@ function uploadFile({ place, who, file, onSent, signal }: Upload) {
   request.addEventListener("abort", () => reject(new DOMException("Taken away.", "AbortError")));
   signal.addEventListener("abort", () => request.abort(), { once: true });
   request.open("POST", `/v1/rooms/${encodeURIComponent(place)}/files?${query}`);
-  request.setRequestHeader("content-type", "application/octet-stream");
-  request.send(file);
+  request.send(form);
   return promise;
 }
 
 interface Answer {
-  readonly id?: string;
-  readonly name?: string;
+  readonly files?: readonly { readonly id: string; readonly name: string }[];
   readonly code?: string;
   readonly detail?: string;
   readonly title?: string;

@@ -126,14 +126,15 @@ export function harmlessName(given: string, type: FileType): string {
     .replace(/\s+/gu, " ")
     .replace(/^[. ]+|[. ]+$/gu, "");
   const { ending } = FILE_TYPES[type];
-  const stem = [...plain.replace(/\.[A-Za-z0-9]{1,8}$/u, "")].slice(0, MAX_NAME).join("");
+  const letters = Array.from(plain.replace(/\.[A-Za-z0-9]{1,8}$/u, ""));
+  const stem = letters.slice(0, MAX_NAME).join("");
   const own = /\.([A-Za-z0-9]{1,8})$/u.exec(plain)?.[1];
   return `${stem || "file"}.${fitsType(own, type) ? own : ending}`;
 }
 
 /** The same of a file whose type is not known: its ending stays. Pure. */
 export function harmlessWords(given: string): string {
-  return given.toWellFormed().replace(UNSEEN, "").slice(0, MAX_NAME) || "file";
+  return given.toWellFormed().replace(UNSEEN, "").slice(0, MAX_NAME).toWellFormed() || "file";
 }
 
 /** Controls, format characters (also those that turn the direction), private and unassigned ones. */

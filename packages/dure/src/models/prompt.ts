@@ -345,7 +345,7 @@ function ourFiles(parts: readonly AnyPart[]): readonly FileRef[] | undefined {
 }
 
 function ourResult(output: ToolOutput): Pick<ToolMessage, "result" | "files"> {
-  if (output.type !== "content") return { result: "value" in output ? (output.value as Json) : "" };
+  if (output.type !== "content") return { result: "value" in output ? output.value : "" };
   const parts = output.value as readonly AnyPart[];
   return { result: ourText(parts), files: ourFiles(parts) };
 }

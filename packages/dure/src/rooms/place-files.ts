@@ -1,5 +1,5 @@
 import type { Transaction } from "../durable/database.ts";
-import { FILE_BOUNDS, unknownFile, type Files } from "../durable/files/files.ts";
+import { unknownFile, type Files } from "../durable/files/files.ts";
 import { DureError } from "../kernel/errors.ts";
 import { MAX_MESSAGE_FILES, type FileRef } from "../kernel/files.ts";
 import { newId } from "../kernel/ids.ts";
@@ -30,11 +30,6 @@ export class PlaceFiles {
 
   constructor(setting: RoomsSetting) {
     this.#setting = setting;
-  }
-
-  /** Bytes of one file. */
-  get largest(): number {
-    return this.#setting.files?.bounds.fileBytes ?? FILE_BOUNDS.fileBytes;
   }
 
   /**
@@ -101,7 +96,7 @@ export async function showFiles(
   for (const { id } of files.slice(0, MAX_MESSAGE_FILES)) {
     const own = [newId("file", now), filesKeyOf(place), message, id];
     const [ref] = await tx.query<FileRef>(SHOW, own);
-    if (ref) shown.push(attachmentOf(place, { ...ref, bytes: Number(ref.bytes) }));
+    if (ref) shown.push(attachmentOf(place, ref));
   }
   return shown;
 }

@@ -1,10 +1,11 @@
-import type { FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyRequest } from "fastify";
 import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
 import { unknownFile } from "../durable/files/files.ts";
 import { DureError } from "../kernel/errors.ts";
 import type { FileRef } from "../kernel/files.ts";
 import { sessionIdFor } from "../kernel/tenant.ts";
 import { FileBytesAnswer, FileParams, UploadAnswer, UploadBody } from "../wire/files.ts";
+import { answerWithBytes } from "./file-answer.ts";
 import { assertMayFollow, assertNotOwn } from "./own-sessions.ts";
 import { problems } from "./schemas.ts";
 import type { RouteApp, ServerParts } from "./server.ts";
@@ -64,8 +65,7 @@ function download(app: RouteApp, parts: ServerParts): void {
       const bytes = await files!.read(file.id, { session: file.session });
       if (bytes === undefined) throw unknownFile(file_id);
 
-      asAttachment(reply, file);
-      return reply.send(Buffer.from(bytes) as unknown as string);
+      return answerWithBytes(reply, file, bytes, { showsImages: false });
     },
   );
 }
@@ -88,27 +88,7 @@ async function fileFor(
   return file;
 }
 
-/**
- * Nothing in it runs, whatever it holds and wherever it is linked. Sources: developer.mozilla.org,
- * "Content-Disposition", "X-Content-Type-Options", "CSP: sandbox".
- */
-function asAttachment(reply: FastifyReply, { name, type }: FileRef): void {
-  const plain = name.replace(/[^\x20-\x7e]|["\\]/gu, "_");
-  const encoded = encodeURIComponent(name).replace(/['()*]/gu, percentEncoded);
-  reply
-    .type(type === "text/plain" ? "text/plain; charset=utf-8" : type)
-    .header("content-disposition", `attachment; filename="${plain}"; filename*=UTF-8''${encoded}`)
-    .header("x-content-type-options", "nosniff")
-    .header("content-security-policy", "default-src 'none'; sandbox")
-    .header("cross-origin-resource-policy", "same-origin")
-    .header("cache-control", "private, no-store");
-}
-
-function percentEncoded(character: string): string {
-  return `%${character.charCodeAt(0).toString(16).toUpperCase()}`;
-}
-
-function noFile(): DureError {
+export function noFile(): DureError {
   return new DureError("FILE_EMPTY", "The body has no file.", {
     class: "input",
     hint: "Send each file as a part of multipart/form-data with a file name.",

@@ -1,64 +1,63 @@
 import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
-import { DureError } from "../kernel/errors.ts";
-import { z } from "zod";
+import type { FileRef } from "../kernel/files.ts";
 import type { Rooms } from "../rooms/rooms.ts";
 import {
-  RoomFileJson,
   RoomFileParams,
   RoomFileQuery,
-  RoomUploadQuery,
+  RoomUploadAnswer,
+  RoomUploadBody,
 } from "../wire/room-files.ts";
+import { FileBytesAnswer } from "../wire/files.ts";
 import { RoomParams } from "../wire/rooms.ts";
+import { answerWithBytes } from "./file-answer.ts";
+import { noFile } from "./file-routes.ts";
 import { personOf, speakerOf } from "./room-routes.ts";
 import { problems } from "./schemas.ts";
 import type { RouteApp, ServerParts } from "./server.ts";
 
 const config = { scope: "rooms" as const };
-const BINARY = "application/octet-stream";
 
 /** Files of the web rooms. Source: docs/spec/collaboration §9. */
 export const roomFileRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, { rooms }) => {
   if (!rooms) return;
-  readFile(app, rooms);
-  const { largest } = rooms.files;
-  // Here alone a body is no JSON.
-  app.addContentTypeParser(
-    BINARY,
-    { parseAs: "buffer", bodyLimit: largest },
-    async (_request: unknown, bytes: Buffer) => bytes,
-  );
-  uploadFile(app, rooms, largest);
+  upload(app, rooms);
+  download(app, rooms);
 };
 
-function uploadFile(app: RouteApp, rooms: Rooms, bodyLimit: number): void {
+function upload(app: RouteApp, rooms: Rooms): void {
   app.post(
     "/v1/rooms/:room/files",
     {
-      config: { ...config, audit: false as const }, // the message that carries it is kept
-      bodyLimit,
+      // The message that carries them is audited.
+      config: { ...config, audit: false, uploads: true },
       schema: {
         tags: ["rooms"],
-        summary: "Uploads a file for a message of a web room",
-        description: "The body is the file, as application/octet-stream. Post it within 24 h.",
+        summary: "Upload files for a message of a web room",
+        description: "Post a message with their ids within 24 h.",
+        consumes: ["multipart/form-data"],
         params: RoomParams,
-        querystring: RoomUploadQuery,
-        body: z.unknown(),
-        response: { 201: RoomFileJson, ...problems(400, 401, 403, 404, 409, 413, 503) },
+        querystring: RoomFileQuery,
+        body: RoomUploadBody,
+        response: {
+          201: RoomUploadAnswer,
+          ...problems(400, 401, 403, 404, 409, 413, 415, 429, 503),
+        },
       },
     },
     async (request, reply) => {
-      const bytes = request.body;
-      if (!Buffer.isBuffer(bytes)) throw notAFile();
-      const { name, as_person } = request.query;
-      const who = speakerOf(request, rooms, as_person);
-      const ref = await rooms.upload(who, { place: request.params.room, name, bytes });
+      const who = speakerOf(request, rooms, request.query.as_person);
+      const files: FileRef[] = [];
+      for (const one of request.uploads ?? []) {
+        files.push(await rooms.upload(who, { place: request.params.room, ...one }));
+      }
+      if (files.length === 0) throw noFile();
 
-      return reply.code(201).send(ref);
+      return reply.code(201).send({ files });
     },
   );
 }
 
-function readFile(app: RouteApp, rooms: Rooms): void {
+function download(app: RouteApp, rooms: Rooms): void {
   app.get(
     "/v1/rooms/:room/files/:file",
     {
@@ -68,38 +67,15 @@ function readFile(app: RouteApp, rooms: Rooms): void {
         summary: "The bytes of a file of a room's message",
         params: RoomFileParams,
         querystring: RoomFileQuery,
-        response: { ...problems(400, 401, 403, 404, 503) },
+        response: { 200: FileBytesAnswer, ...problems(400, 401, 403, 404, 503) },
       },
     },
     async (request, reply) => {
       const { room, file } = request.params;
       const place = await rooms.place(room, personOf(request, rooms, request.query.as_person));
-      const { name, type, content } = await rooms.files.read(place, file);
-      const isImage = type.startsWith("image/");
+      const found = await rooms.files.read(place, file);
 
-      // Whatever a person uploaded, it is shown as what it is and never run.
-      return reply
-        .header("content-type", type === "text/plain" ? "text/plain; charset=utf-8" : type)
-        .header("content-disposition", `${isImage ? "inline" : "attachment"}; ${fileName(name)}`)
-        .header("x-content-type-options", "nosniff")
-        .header("content-security-policy", "default-src 'none'; sandbox")
-        .header("cross-origin-resource-policy", "same-origin")
-        .header("cache-control", "private, max-age=3600")
-        .send(Buffer.from(content) as never);
+      return answerWithBytes(reply, found, found.content, { showsImages: true });
     },
   );
-}
-
-/** Source: RFC 6266 §4.3, RFC 8187. */
-function fileName(name: string): string {
-  const plain = name.replace(/[^\w .()-]/gu, "_");
-  const encoded = encodeURIComponent(name).replace(/['()*]/gu, escape);
-  return `filename="${plain}"; filename*=UTF-8''${encoded}`;
-}
-
-function notAFile(): DureError {
-  return new DureError("BODY_INVALID", "The body is no file.", {
-    class: "input",
-    hint: `Send the bytes of one file as ${BINARY}.`,
-  });
 }

@@ -31,7 +31,7 @@ export const FileParams = z.object({ file_id: z.string().max(64) });
 
 /** The bytes of a file. */
 export const FileBytesAnswer = {
-  description: "The bytes, as an attachment that no browser shows inline.",
+  description: "The bytes, as an attachment; an image of a room may be shown in a page.",
   content: { "application/octet-stream": { schema: z.string() } },
 };
 

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { fileRef } from "./files.ts";
 
 /** What files of rooms take and give. Source: docs/spec/collaboration §9. */
 
@@ -9,13 +10,8 @@ export const RoomFileParams = z.object({
   file: z.string().min(1).max(100),
 });
 export const RoomFileQuery = z.object({ as_person: person.optional() });
-export const RoomUploadQuery = z.object({
-  name: z.string().min(1).max(500).meta({ description: "The name of the file." }),
-  as_person: person.optional(),
-});
-export const RoomFileJson = z.object({
-  id: z.string().meta({ description: "For `files` of the message that carries it." }),
-  name: z.string(),
-  type: z.string().meta({ description: "As its first bytes say." }),
-  bytes: z.number(),
+/** A form with files alone. */
+export const RoomUploadBody = z.object({});
+export const RoomUploadAnswer = z.object({
+  files: z.array(fileRef).meta({ description: "For `files` of the message that carries them." }),
 });

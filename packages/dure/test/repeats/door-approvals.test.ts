@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { TaskState, type Task } from "@a2a-js/sdk";
-import { HttpAgent, type BaseEvent } from "@ag-ui/client";
+import { EventType, HttpAgent, type BaseEvent } from "@ag-ui/client";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { DefaultChatTransport, type UIMessage, type UIMessageChunk } from "ai";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
@@ -58,7 +58,7 @@ const DOORS: Readonly<Record<string, Door>> = {
       });
       const chunks: UIMessageChunk[] = [];
       for await (const chunk of stream) chunks.push(chunk);
-      return chunks.map((chunk) => ("delta" in chunk ? String(chunk.delta) : "")).join("");
+      return chunks.map((chunk) => ("delta" in chunk ? chunk.delta : "")).join("");
     };
   },
   "AG-UI, by its interrupt": async ({ url, token }, threadId) => {
@@ -74,7 +74,7 @@ const DOORS: Readonly<Record<string, Door>> = {
       if (!resume) agent.addMessage({ id: randomUUID(), role: "user", content });
       const onEvent = ({ event }: { event: BaseEvent }): void => void events.push(event);
       await agent.runAgent({ resume } as object, { onEvent }).catch(() => undefined);
-      const end = events.find(({ type }) => String(type) === "RUN_FINISHED");
+      const end = events.find(({ type }) => type === EventType.RUN_FINISHED);
       const { outcome } = (end ?? {}) as { outcome?: { interrupts?: readonly { id: string }[] } };
       if (end) interruptId = outcome?.interrupts?.[0]?.id; // after an error it is still open
       return JSON.stringify(events);

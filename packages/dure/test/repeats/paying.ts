@@ -23,7 +23,9 @@ export function payingModel(paying: Paying): OfflineModel {
     const text = said?.role === "user" ? said.text : "";
     const status = await paying.failure(isPaid ? "after" : "before", text);
     if (status !== undefined) return { error: { status, message: "no" } };
-    if (isPaid) return { text: last.isError ? `Not paid: ${String(last.result)}` : "Paid." };
+    if (isPaid) {
+      return { text: last.isError ? `Not paid: ${JSON.stringify(last.result)}` : "Paid." };
+    }
     return text.startsWith("pay") ? { toolCalls: [{ name: "pay", args: { payee: text } }] } : text;
   });
 }

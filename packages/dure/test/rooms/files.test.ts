@@ -144,12 +144,14 @@ test("a file that was uploaded to a web room is shown there and handed to the mo
   onTestFinished(() => server[Symbol.asyncDispose]());
   const room = "/v1/rooms/web%3Ageneral";
 
-  const uploaded = await server.fetch(`${room}/files?name=a.html&as_person=${encodeURI("민준")}`, {
+  const form = new FormData();
+  form.set("file", new File(["<script>alert(1)</script>"], "a.html"));
+  const uploaded = await server.fetch(`${room}/files?as_person=${encodeURI("민준")}`, {
     method: "POST",
-    headers: { "content-type": "application/octet-stream" },
-    body: "<script>alert(1)</script>",
+    body: form,
   });
-  const { id } = (await uploaded.json()) as { id: string };
+  const { files } = (await uploaded.json()) as { files: [{ id: string }] };
+  const [{ id }] = files;
   const posted = await server.post(`${room}/messages`, {
     text: "",
     files: [id],

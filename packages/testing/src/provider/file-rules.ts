@@ -121,6 +121,6 @@ function audioProblem(audio: unknown, where: string): string | undefined {
 
 function filePartProblem(file: unknown, where: string): string | undefined {
   const data = isWire(file) ? wordOf(file["file_data"] ?? "") : "";
-  const isPdf = /^data:application\/pdf;base64,JVBER/.test(data);
+  const isPdf = data.startsWith("data:application/pdf;base64,JVBER");
   return isPdf ? undefined : `Invalid file data. Expected a base64-encoded PDF. ('${where}.file')`;
 }

@@ -1,7 +1,6 @@
 import { z } from "zod";
 import { toldText, toldValue } from "../../kernel/told-tool.ts";
 import type { DoneApproval } from "../../kernel/turn-events.ts";
-import type { Json } from "../../kernel/json.ts";
 
 /** Calls of one `DONE` that are read; a turn asks for few. */
 const MOST = 20;
@@ -31,7 +30,7 @@ export function approvalsThere(given: unknown, service: string): readonly DoneAp
     const read = ApprovalThere.safeParse(one);
     if (!read.success) return [];
     const { args, question, at = service, ...approval } = read.data;
-    const shown = args === undefined ? undefined : toldValue(args as Json);
+    const shown = args === undefined ? undefined : toldValue(args);
     return [{ ...approval, at, args: shown, question: question && toldText(question) }];
   });
 }
