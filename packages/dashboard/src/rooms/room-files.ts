@@ -1,4 +1,4 @@
-import { DureClient, DureError, messageOf } from "dure/client";
+import { codeOf, DureClient, DureError, messageOf } from "dure/client";
 import { useEffect, useRef, useState } from "react";
 import { ownCode, Unreachable } from "../unreachable.ts";
 import type { Speaker } from "./room-data.ts";
@@ -51,7 +51,7 @@ export function useAttached(place: string, who: Speaker): AttachedFiles {
     const onSent = (sent: number): void => change(key, { sent });
     uploadFile({ place, who, file, onSent, signal })
       .then(({ id, name }) => change(key, { stored: id, name, sent: 1 }))
-      .catch((error: unknown) => signal.aborted || change(key, { problem: problemOf(error) }))
+      .catch((error: unknown) => signal.aborted || change(key, { problem: problemOf(error, file) }))
       .finally(() => running.current.delete(key));
   };
   const add = (files: Iterable<File>): void => {
@@ -157,7 +157,14 @@ async function uploadFile({ place, who, file, onSent, signal }: Upload) {
   return stored!;
 }
 
-function problemOf(error: unknown): DureError {
+function problemOf(error: unknown, { name }: File): DureError {
+  if (codeOf(error) === "BODY_TOO_LARGE") {
+    // Of a body that is one file, this says what to do.
+    return new DureError("FILE_TOO_LARGE", `${name} is too large.`, {
+      class: "input",
+      hint: "Send a smaller file.",
+    });
+  }
   return error instanceof DureError ? error : new DureError(ownCode(error), messageOf(error));
 }
 

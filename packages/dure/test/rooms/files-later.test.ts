@@ -16,6 +16,7 @@ import { FULL } from "../../src/kernel/test-tiers.ts";
 import { carryFiles, PlaceFiles } from "../../src/rooms/place-files.ts";
 import type { Place } from "../../src/rooms/place.ts";
 import type { RoomsSetting } from "../../src/rooms/talk.ts";
+import { startTestServer } from "../../src/server/test-server.ts";
 import { eventually } from "../until.ts";
 import { discordPlatform } from "./discord-platform.ts";
 import { readyTeamOn, rolesOf, settled } from "./helpers.ts";
@@ -152,6 +153,49 @@ test("agents that only record a message get the names of its files, and no bytes
   });
   expect(sessions).toHaveLength(1);
   expect(sessions[0]!.session_id).toContain("ruda");
+});
+
+test("the route of conversations knows no file of a room, and none of an agent there", async () => {
+  const team = await readyTeamOn(webPlatform());
+  const { id: room } = await team.rooms.direct(MINJUN, "ruda");
+  const file = await team.rooms.upload(MINJUN, { place: room, ...IMAGE });
+  await team.rooms.post(MINJUN, { place: room, text: "이거", files: [file.id] });
+  await settled(team);
+  const of = { tenant: "", session: "mina", name: "b.png", bytes: PNG };
+  const other = await team.engine.files.put(of);
+  const server = await startTestServer({ rooms: team.rooms, files: team.engine.files });
+  onTestFinished(() => server[Symbol.asyncDispose]());
+
+  const all = await team.database.query<{ id: string; session_id: string }>({
+    text: "select id, session_id from dure.files order by session_id",
+  });
+
+  const answers: Record<string, number> = {};
+  for (const { id, session_id } of all) {
+    const { status } = await server.fetch(`/v1/agent/files/${id}`);
+    answers[session_id.replace(room, "here")] = status;
+  }
+  expect(answers).toEqual({ mina: 200, "place here": 404, "room:ruda:here": 404 });
+  expect(other.name).toBe("b.png");
+});
+
+test("files of another place, tenant or message cannot be carried by a message", async () => {
+  const team = await readyTeamOn(webPlatform());
+  const post = (place: string, files: readonly string[]): Promise<unknown> =>
+    team.rooms.post(MINJUN, { place, text: "이거", files });
+  const here = await team.rooms.upload(MINJUN, { place: "web:general", ...IMAGE });
+  const acme = { tenant: "acme", person: "민준" };
+  const theirs = await team.rooms.upload(acme, { place: "web:general", ...IMAGE });
+
+  await expect(post("web:quiet", [here.id])).rejects.toMatchObject({ code: "FILE_UNKNOWN" });
+  await expect(post("web:general", [theirs.id])).rejects.toMatchObject({ code: "FILE_UNKNOWN" });
+  await expect(
+    post(
+      "web:general",
+      Array.from({ length: 11 }, () => here.id),
+    ),
+  ).rejects.toMatchObject({ code: "FILES_TOO_MANY" });
+  expect(await team.rooms.reader.messages("web:general", {})).toEqual([]);
 });
 
 describe.each([
