@@ -1,5 +1,5 @@
 import { codeOf, DureClient, DureError, messageOf } from "dure/client";
-import { useEffect, useRef, useState } from "react";
+import { useEffect, useRef, useState, type RefObject } from "react";
 import { ownCode, Unreachable } from "../unreachable.ts";
 import type { Speaker } from "./room-data.ts";
 
@@ -42,7 +42,7 @@ export function useAttached(place: string, who: Speaker): AttachedFiles {
   const running = useRef(new Map<number, AbortController>());
   const change = (key: number, part: Partial<Attached>): void =>
     setAll((now) => now.map((one) => (one.key === key ? { ...one, ...part } : one)));
-  useForgotten(all, running.current);
+  useForgotten(all, running);
 
   const upload = (key: number, file: File): void => {
     const controller = new AbortController();
@@ -90,7 +90,7 @@ export function useAttached(place: string, who: Speaker): AttachedFiles {
 /** When the place is left, its uploads end and its previews go. */
 function useForgotten(
   all: readonly Attached[],
-  running: ReadonlyMap<number, AbortController>,
+  running: RefObject<ReadonlyMap<number, AbortController>>,
 ): void {
   const newest = useRef(all);
   useEffect(() => {
@@ -98,7 +98,7 @@ function useForgotten(
   }, [all]);
   useEffect(
     () => () => {
-      for (const upload of running.values()) upload.abort();
+      for (const upload of running.current.values()) upload.abort();
       forgetPreviews(newest.current);
     },
     [running],
@@ -183,7 +183,7 @@ function sendCounted(onSent: (part: number) => void): typeof fetch {
     request.addEventListener("error", () => reject(new Unreachable(undefined)));
     request.addEventListener("abort", () => reject(signal?.reason as Error));
     signal?.addEventListener("abort", () => request.abort(), { once: true });
-    request.open(method, String(input));
+    request.open(method, new Request(input).url);
     request.send(body as FormData);
     return promise;
   };

@@ -1,7 +1,8 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { Files } from "../durable/files/files.ts";
 import { PNG } from "../durable/files/test-files.ts";
 import { testDatabase } from "../durable/test-database.ts";
+import { DureError } from "../kernel/errors.ts";
 import { silentLogger } from "../kernel/logger.ts";
 import { TestClock } from "../kernel/test-clock.ts";
 import { systemClock } from "../kernel/clock.ts";
@@ -66,13 +67,32 @@ test("an abort ends the wait for a platform, and throws its reason", async () =>
   await expect(brought).rejects.toThrow("fenced");
 });
 
-test.each([
-  [{ size: 5 }, { index: 9, left: 5, most: 5 }, undefined],
-  [{ size: 5 }, { index: 10, left: 5, most: 5 }, "a message takes 10 files"],
-  [{ size: 6 }, { index: 0, left: 9, most: 5 }, "larger than 5 B"],
-  [{ size: 5 }, { index: 0, left: 4, most: 5 }, "the files of this message are too large together"],
-])("a file of %o is asked for within %o unless it is refused: %s", (file, bounds, because) => {
-  expect(refusalOf(file, bounds)).toBe(because);
+test("a file beyond a bound of its message is not even asked for", () => {
+  const because = [
+    refusalOf({ size: 5 }, { index: 9, left: 5, most: 5 }),
+    refusalOf({ size: 5 }, { index: 10, left: 5, most: 5 }),
+    refusalOf({ size: 6 }, { index: 0, left: 9, most: 5 }),
+    refusalOf({ size: 5 }, { index: 0, left: 4, most: 5 }),
+  ];
+
+  expect(because).toEqual([
+    undefined,
+    "a message takes 10 files",
+    "larger than 5 B",
+    "the files of this message are too large together",
+  ]);
+});
+
+test("a store of files that is away for a moment is waited for", async () => {
+  await using stage = await stageOf();
+  const failed = new DureError("FILE_STORE_FAILED", "The bucket is away.");
+  const put = vi.spyOn(stage.files, "put").mockRejectedValueOnce(failed);
+
+  const brought = stage.bring(async () => PNG);
+  await stage.pass(10_000);
+
+  expect((await brought).files).toHaveLength(1);
+  expect(put).toHaveBeenCalledTimes(2);
 });
 
 /** One message with a file, on a platform whose reading is handed in. */
