@@ -25,10 +25,10 @@ test("a platform that is away for a minute is waited for, and its file is read",
     if (clock.monotonic() < MINUTE) throw away;
     return PNG;
   });
-  await stage.pass(2 * MINUTE);
+  const { files: ids, lines } = await stage.passUntil(brought);
 
-  expect(await brought).toMatchObject({ files: [expect.any(String)], lines: ["[a.png]"] });
-  const [id] = (await brought).files;
+  expect(lines).toEqual(["[a.png]"]);
+  const [id] = ids;
   expect(await files.read(id!, { session: "room:ruda" })).toHaveLength(PNG.length);
 });
 
@@ -36,9 +36,7 @@ test("a platform that is away for longer than two minutes costs a line", async (
   await using stage = await stageOf();
 
   const brought = stage.bring(() => Promise.reject(away));
-  await stage.pass(3 * MINUTE);
-
-  expect(await brought).toEqual({
+  expect(await stage.passUntil(brought)).toEqual({
     files: [],
     lines: ["[a.png] (70 B, not read: the platform did not give it in time)"],
   });
@@ -52,8 +50,7 @@ test("files of a platform that is away keep those of another one not waiting", a
   const brought = await stage.bring(async () => PNG);
 
   expect(brought.files).toHaveLength(1);
-  await stage.pass(3 * MINUTE);
-  expect(await Promise.all(waiting)).toHaveLength(8);
+  expect(await stage.passUntil(Promise.all(waiting))).toHaveLength(8);
 });
 
 test("an abort ends the wait for a platform, and throws its reason", async () => {
@@ -89,9 +86,7 @@ test("a store of files that is away for a moment is waited for", async () => {
   const put = vi.spyOn(stage.files, "put").mockRejectedValueOnce(failed);
 
   const brought = stage.bring(async () => PNG);
-  await stage.pass(10_000);
-
-  expect((await brought).files).toHaveLength(1);
+  expect((await stage.passUntil(brought)).files).toHaveLength(1);
   expect(put).toHaveBeenCalledTimes(2);
 });
 
@@ -131,12 +126,16 @@ async function stageOf() {
       const message = { id: "m", attachments } as unknown as StoredMessage;
       return all.bring(handling, place, message, { signal });
     },
-    /** In small steps, since the database answers in between. */
-    async pass(ms: number): Promise<void> {
-      for (let passed = 0; passed < ms; passed += 5_000) {
+    /** From the first wait on, in small steps, since the database answers in between. */
+    async passUntil<T>(ended: Promise<T>): Promise<T> {
+      let isOver = false;
+      void ended.finally(() => (isOver = true)).catch(() => {});
+      await eventually(() => expect(clock.waiting).not.toEqual([]));
+      while (!isOver) {
         await clock.pass(5_000);
         await systemClock.sleep(1);
       }
+      return ended;
     },
     [Symbol.asyncDispose]: () => owned[Symbol.asyncDispose](),
   };
