@@ -99,7 +99,7 @@ test("a message whose file is gone everywhere is answered, and says so", async (
 });
 
 test(
-  "a message whose file was being read when its process was cut off is answered once, and its file stored once",
+  "a message whose process was cut off while its file was read is answered once, its file kept once",
   FULL,
   async () => {
     const stage = await slackPlatform();
