@@ -22,11 +22,62 @@ const modelAway = testsIn("packages/dure/test/rooms/model-away.test.ts");
 const slackAdapter = testsIn("packages/dure/src/channels/slack/slack-adapter.test.ts");
 const stateTeller = testsIn("packages/dure/src/channels/state-teller.test.ts");
 const looks = testsIn("packages/dure/src/plans/runs/remembered-looks.test.ts");
+const roomFiles = testsIn(`${ROOMS}/files.test.ts`);
+const roomFilesLater = testsIn("packages/dure/test/rooms/files-later.test.ts");
 const DISCORD = "packages/dure/src/channels/discord";
 const PRIVATE_CHANNEL = "work that began in a private channel is private, and says where it began";
 
 /** Who talks, in which order, how often, and to whose tenant. */
 export const ROOM_GUARDS: readonly Guard[] = [
+  // --- files of messages
+  {
+    id: "rooms.files.message-bytes",
+    at: { file: `${ROOMS}/files.ts` },
+    find: 'return size > left ? "the files of this message are too large together" : undefined;',
+    replace: "return undefined;",
+    tests: roomFiles("a file beyond a bound of its message is not even asked for"),
+    why: "files of one message take more bytes together than it may have",
+  },
+  {
+    id: "rooms.files.too-many",
+    at: { file: `${ROOMS}/place-files.ts` },
+    find: "if (ids.length > MAX_MESSAGE_FILES) throw tooManyFiles(ids.length);",
+    replace: "",
+    tests: roomFilesLater(
+      "files of another place, tenant or message cannot be carried by a message",
+    ),
+    why: "a message of a web room carries more files than a message takes",
+  },
+  {
+    id: "rooms.files.read-again",
+    at: { file: `${ROOMS}/handling-turns.ts` },
+    find: "if (!isFileGone(error)) throw error;",
+    replace: "throw error;",
+    tests: roomFilesLater(
+      "a file that went before its turn was accepted is read again at the platform",
+    ),
+    why: "a message is never answered because a file of it was swept",
+  },
+  {
+    id: "rooms.files.conversations",
+    at: { file: "packages/dure/src/server/file-routes.ts" },
+    find: "if (!found || isOfRooms(found.session)) throw unknownFile(id);",
+    replace: "if (!found) throw unknownFile(id);",
+    tests: roomFilesLater(
+      "the route of conversations knows no file of a room, and none of an agent there",
+    ),
+    why: "a file of a private room is given to one who may not see the room",
+  },
+  {
+    id: "rooms.files.of-message",
+    at: { sql: "forget_message_files" },
+    find: "f.turn_id = g.id and ",
+    replace: "",
+    tests: roomFilesLater(
+      "the bytes of a room's file in the database > go with the message that carries them, and not before",
+    ),
+    why: "with one message the files of all messages of its place go",
+  },
   // --- against endless talk
   {
     id: "rooms.reminder.at-work",

@@ -1,9 +1,9 @@
 import { ActionIcon } from "@mantine/core";
-import { IconPaperclip, IconX } from "@tabler/icons-react";
+import { IconPaperclip, IconRefresh, IconX } from "@tabler/icons-react";
 import { useRef, type ReactNode } from "react";
 import { useText } from "../language.tsx";
 import { ErrorWords } from "../problem.tsx";
-import type { Attached } from "./room-files.ts";
+import type { Attached, AttachedFiles } from "./room-files.ts";
 
 /** Opens the choice of files. */
 export function AttachButton({ onFiles }: { onFiles: (files: Iterable<File>) => void }): ReactNode {
@@ -27,6 +27,7 @@ export function AttachButton({ onFiles }: { onFiles: (files: Iterable<File>) => 
         size={36}
         radius="xl"
         aria-label={words.attach}
+        title={words.attach}
         onClick={() => input.current?.click()}
       >
         <IconPaperclip size={19} aria-hidden />
@@ -36,46 +37,65 @@ export function AttachButton({ onFiles }: { onFiles: (files: Iterable<File>) => 
 }
 
 /** What goes with the message: previews, how much is sent, what went wrong. */
-export function FileTray({
-  files,
-  onRemove,
-}: {
-  files: readonly Attached[];
-  onRemove: (key: number) => void;
-}): ReactNode {
+export function FileTray({ attached }: { attached: AttachedFiles }): ReactNode {
   const words = useText().rooms.composer;
-  if (files.length === 0) return null;
+  const { all, leftOut } = attached;
+  const isBlocked = all.some(({ problem }) => problem !== undefined);
+  if (all.length === 0) return null;
   return (
-    <ul className="file-tray" aria-label={words.files}>
-      {files.map((file) => (
-        <li key={file.key} data-failed={file.problem !== undefined}>
-          {file.preview !== undefined && <img src={file.preview} alt="" />}
-          <span className="file-name">{file.name}</span>
-          <FileState file={file} />
-          <ActionIcon
-            variant="subtle"
-            color="gray"
-            size="sm"
-            aria-label={words.detach(file.name)}
-            onClick={() => onRemove(file.key)}
-          >
-            <IconX size={14} aria-hidden />
-          </ActionIcon>
-        </li>
-      ))}
-    </ul>
+    <>
+      <ul className="file-tray" aria-label={words.files}>
+        {all.map((file) => (
+          <li key={file.key} data-failed={file.problem !== undefined}>
+            {file.preview !== undefined && <img src={file.preview} alt="" />}
+            <span className="file-name" title={file.name}>
+              {file.name}
+            </span>
+            <FileState file={file} onRetry={() => attached.retry(file.key)} />
+            <ActionIcon
+              variant="subtle"
+              color="gray"
+              size="sm"
+              aria-label={words.detach(file.name)}
+              onClick={() => attached.remove(file.key)}
+            >
+              <IconX size={14} aria-hidden />
+            </ActionIcon>
+          </li>
+        ))}
+      </ul>
+      <p className="file-note" role="status">
+        {leftOut > 0 && <span>{words.leftOut(leftOut)}</span>}
+        {isBlocked && <span>{words.blocked}</span>}
+      </p>
+    </>
   );
 }
 
-function FileState({ file }: { file: Attached }): ReactNode {
+function FileState({ file, onRetry }: { file: Attached; onRetry: () => void }): ReactNode {
   const words = useText().rooms.composer;
-  if (file.problem !== undefined) {
-    return (
-      <span className="file-problem" role="alert">
-        <ErrorWords error={file.problem} />
-      </span>
-    );
+  const { problem } = file;
+  if (problem === undefined) {
+    if (file.stored !== undefined) return null;
+    return <progress value={file.sent} max={1} aria-label={words.uploading(file.name)} />;
   }
-  if (file.stored !== undefined) return null;
-  return <progress value={file.sent} max={1} aria-label={words.uploading(file.name)} />;
+  return (
+    <>
+      <span className="file-problem" role="alert">
+        <ErrorWords error={problem} />
+      </span>
+      {problem.class !== "input" && (
+        <ActionIcon
+          variant="subtle"
+          color="gray"
+          size="sm"
+          aria-label={words.again(file.name)}
+          title={words.again(file.name)}
+          onClick={onRetry}
+        >
+          <IconRefresh size={14} aria-hidden />
+        </ActionIcon>
+      )}
+    </>
+  );
 }

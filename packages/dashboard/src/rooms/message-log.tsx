@@ -102,6 +102,7 @@ export function MessageLog(props: MessageLogProps): ReactNode {
 
 /** The messages, each below the mark of its day and of what was not read. */
 function Rows({
+  who,
   timeline,
   agents,
   nameOf,
@@ -128,6 +129,7 @@ function Rows({
           </li>
         )}
         <MessageRow
+          who={who}
           message={message}
           under={stand === "same-name" && !isFirstUnread}
           lit={lit === message.id}

@@ -19,10 +19,13 @@ import { momentOf, whenOf } from "../when.ts";
 import { mentionChips, mentionPieces } from "./mention.ts";
 import { QuestionButtons } from "./question-buttons.tsx";
 import { RoleLine } from "./role-line.tsx";
+import type { Speaker } from "./room-data.ts";
+import { fileAddress } from "./room-files.ts";
 import { WaitButtons } from "./wait-buttons.tsx";
 import { useEscalations, useIsAdmin } from "./use-rooms.ts";
 
 interface MessageRowProps {
+  readonly who: Speaker;
   readonly message: RoomMessage;
   /** Stands below another one of the same author: needs no name. */
   readonly under: boolean;
@@ -39,7 +42,7 @@ interface MessageRowProps {
 }
 
 export const MessageRow = memo(function MessageRow(props: MessageRowProps): ReactNode {
-  const { message, under, lit, agents, nameOf, replied, onJump, onReply } = props;
+  const { who, message, under, lit, agents, nameOf, replied, onJump, onReply } = props;
   const { text, language } = useLanguage();
   if (message.mark === "notice") return <NoticeRow {...props} />;
 
@@ -72,9 +75,11 @@ export const MessageRow = memo(function MessageRow(props: MessageRowProps): Reac
             <span className="room-reply-words">{plainOf(replied, agents)}</span>
           </button>
         )}
-        <RoomText text={message.text} mentioned={message.mentions} agents={agents} />
+        {!isFilesAlone(message) && (
+          <RoomText text={message.text} mentioned={message.mentions} agents={agents} />
+        )}
         {message.editedAt !== null && <span className="soft small">{text.rooms.edited}</span>}
-        <Attachments message={message} />
+        <Attachments message={message} who={who} />
         <Buttons message={message} />
         <DeliveryNote message={message} />
         <RoleLine message={message} working={props.working} nameOf={nameOf} onJump={onJump} />
@@ -180,32 +185,41 @@ export function Portrait({
   );
 }
 
+/** Its words are the names of its files, which stand below. Pure. */
+function isFilesAlone({ text, attachments }: RoomMessage): boolean {
+  return attachments.length > 0 && text === attachments.map(({ name }) => `[${name}]`).join(" ");
+}
+
+type RoomAttachment = RoomMessage["attachments"][number];
+
 /** An image that this server keeps; what is elsewhere is a link: it would learn who reads. */
-function isShown({ url, ...facts }: RoomMessage["attachments"][number]): boolean {
+function isShown({ url, ...facts }: RoomAttachment): boolean {
   const { contentType } = facts as { readonly contentType?: string };
   return (url ?? "").startsWith("/v1/rooms/") && (contentType ?? "").startsWith("image/");
 }
 
-function Attachments({ message }: { message: RoomMessage }): ReactNode {
+function Attachments({ message, who }: { message: RoomMessage; who: Speaker }): ReactNode {
   if (message.attachments.length === 0) return null;
   return (
     <ul className="room-attachments">
-      {message.attachments.map(({ name, url }, index) => (
+      {message.attachments.map((attachment, index) => (
         <li key={index}>
-          {isShown(message.attachments[index]!) ? (
-            <a href={url} target="_blank" rel="noreferrer noopener">
-              <img src={url} alt={name ?? ""} loading="lazy" />
-            </a>
-          ) : url !== undefined && /^(https?:\/\/|\/v1\/rooms\/)/.test(url) ? (
-            <a href={url} target="_blank" rel="noreferrer noopener">
-              {name ?? url}
-            </a>
-          ) : (
-            (name ?? "")
-          )}
+          <OneAttachment attachment={attachment} who={who} />
         </li>
       ))}
     </ul>
+  );
+}
+
+function OneAttachment(props: { attachment: RoomAttachment; who: Speaker }): ReactNode {
+  const { attachment, who } = props;
+  const { name, url = "" } = attachment;
+  if (!/^(https?:\/\/|\/v1\/rooms\/)/.test(url)) return name ?? "";
+  const address = fileAddress(url, who);
+  return (
+    <a href={address} target="_blank" rel="noreferrer noopener">
+      {isShown(attachment) ? <img src={address} alt={name ?? ""} loading="lazy" /> : (name ?? url)}
+    </a>
   );
 }
 

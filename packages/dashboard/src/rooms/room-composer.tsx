@@ -18,7 +18,7 @@ import { AttachButton, FileTray } from "./file-tray.tsx";
 import { mentionable, mentionBegun, mentionWritten } from "./mention.ts";
 import { plainOf, Portrait } from "./message-row.tsx";
 import type { Speaker } from "./room-data.ts";
-import { useAttached } from "./room-files.ts";
+import { useAttached, useDroppedFiles } from "./room-files.ts";
 import { OnlineDot } from "./room-list.tsx";
 
 /**
@@ -41,6 +41,11 @@ export function RoomComposer(props: {
   const { field, message, caret, setCaret, write, writeAt } = useDraft(place.id);
   const id = useId();
   const attached = useAttached(place.id, who);
+  const attach = (files: Iterable<File>): void => {
+    attached.add(files);
+    field.current?.focus();
+  };
+  useDroppedFiles(mayWrite(place) ? attach : undefined);
   const { begun, offered, active, choose, dismiss } = useCandidates(message, caret, agents);
   useEffect(() => {
     if (replyTo !== undefined) field.current?.focus();
@@ -55,17 +60,17 @@ export function RoomComposer(props: {
     field.current?.focus();
   };
 
-  const names = attached.stored.map(({ name }) => `[${name}]`).join(" ");
+  const names = attached.all.map(({ name }) => `[${name}]`).join(" ");
   const isEmpty = message.trim() === "" && names === "";
 
   const submit = (): void => {
-    if (isEmpty || attached.isUploading) return;
+    if (isEmpty || !attached.isReady) return;
 
     roomPosts.send({
       who,
       place: place.id,
       text: message.trim() || names,
-      files: attached.stored.map(({ id: file }) => file),
+      files: attached.all.flatMap(({ stored }) => stored ?? []),
       after: last,
       replyTo: replyTo?.id,
     });
@@ -105,11 +110,6 @@ export function RoomComposer(props: {
   return (
     <div
       className="composer room-composer"
-      onDragOver={(event) => event.preventDefault()}
-      onDrop={(event) => {
-        event.preventDefault(); // else the page is left for the file
-        attached.add(event.dataTransfer.files);
-      }}
       onPaste={(event) => {
         if (event.clipboardData.files.length === 0) return;
         event.preventDefault();
@@ -126,9 +126,9 @@ export function RoomComposer(props: {
           onLeave={() => (onReplied(), field.current?.focus())}
         />
       )}
-      <FileTray files={attached.all} onRemove={attached.remove} />
+      <FileTray attached={attached} />
       <div className="composer-box">
-        <AttachButton onFiles={attached.add} />
+        <AttachButton onFiles={attach} />
         <Field
           id={id}
           field={field}
@@ -145,7 +145,7 @@ export function RoomComposer(props: {
           onFocus={() => dismiss(undefined)}
           onKeyDown={onKeyDown}
         />
-        <SendButton isEmpty={isEmpty || attached.isUploading} onSend={submit} />
+        <SendButton isEmpty={isEmpty || !attached.isReady} onSend={submit} />
       </div>
       <Hints offered={offered.length} />
     </div>

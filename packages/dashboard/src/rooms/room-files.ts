@@ -1,70 +1,146 @@
-import { DureError } from "dure/client";
-import { useEffect, useRef, useState } from "react";
+import { codeOf, DureClient, DureError, messageOf } from "dure/client";
+import { useEffect, useRef, useState, type RefObject } from "react";
+import { ownCode, Unreachable } from "../unreachable.ts";
 import type { Speaker } from "./room-data.ts";
 
 /** A file that goes with the next message of a place. */
 export interface Attached {
   readonly key: number;
+  readonly file: File;
+  /** As the server has it, once it does. */
   readonly name: string;
   /** An address that shows it, of an image. */
   readonly preview: string | undefined;
   /** 0 to 1. */
   readonly sent: number;
-  /** As the server has it. */
-  readonly stored?: { readonly id: string; readonly name: string } | undefined;
+  /** Its id at the server. */
+  readonly stored?: string | undefined;
   readonly problem?: DureError | undefined;
 }
 
+/** Files beside what is being written. */
+export interface AttachedFiles {
+  readonly all: readonly Attached[];
+  /** Files that the last choice was too many by. */
+  readonly leftOut: number;
+  /** Each of them is at the server. */
+  readonly isReady: boolean;
+  add(files: Iterable<File>): void;
+  retry(key: number): void;
+  remove(key: number): void;
+  clear(): void;
+}
+
 /** Source: docs/spec/collaboration §9. */
-const MOST = 10;
+export const MOST_FILES = 10;
 let lastKey = 0;
 
-/** Files beside what is being written in a place: each is uploaded at once. */
-export function useAttached(place: string, who: Speaker) {
+/** Each file is uploaded at once. */
+export function useAttached(place: string, who: Speaker): AttachedFiles {
   const [all, setAll] = useState<readonly Attached[]>([]);
+  const [leftOut, setLeftOut] = useState(0);
   const running = useRef(new Map<number, AbortController>());
   const change = (key: number, part: Partial<Attached>): void =>
     setAll((now) => now.map((one) => (one.key === key ? { ...one, ...part } : one)));
+  useForgotten(all, running);
 
-  useEffect(() => {
-    const uploads = running.current;
-    return () => {
-      for (const upload of uploads.values()) upload.abort();
-    };
-  }, []);
-
+  const upload = (key: number, file: File): void => {
+    const controller = new AbortController();
+    const { signal } = controller;
+    running.current.set(key, controller);
+    const onSent = (sent: number): void => change(key, { sent });
+    uploadFile({ place, who, file, onSent, signal })
+      .then(({ id, name }) => change(key, { stored: id, name, sent: 1 }))
+      .catch((error: unknown) => signal.aborted || change(key, { problem: problemOf(error, file) }))
+      .finally(() => running.current.delete(key));
+  };
   const add = (files: Iterable<File>): void => {
-    for (const file of [...files].slice(0, Math.max(0, MOST - all.length))) {
+    const chosen = [...files];
+    const taken = chosen.slice(0, Math.max(0, MOST_FILES - all.length));
+    setLeftOut(chosen.length - taken.length);
+    for (const file of taken) {
       const key = (lastKey += 1);
       const preview = file.type.startsWith("image/") ? URL.createObjectURL(file) : undefined;
-      const upload = new AbortController();
-      running.current.set(key, upload);
-      setAll((now) => [...now, { key, name: file.name || "file", preview, sent: 0 }]);
-      const onSent = (sent: number): void => change(key, { sent });
-      uploadFile({ place, who, file, onSent, signal: upload.signal })
-        .then((stored) => change(key, { stored, sent: 1 }))
-        .catch((error: unknown) => error instanceof DureError && change(key, { problem: error }))
-        .finally(() => running.current.delete(key));
+      setAll((now) => [...now, { key, file, name: file.name || "file", preview, sent: 0 }]);
+      upload(key, file);
     }
+  };
+  const retry = (key: number): void => {
+    const file = all.find((one) => one.key === key)?.file;
+    if (file === undefined) return;
+    change(key, { problem: undefined, sent: 0 });
+    upload(key, file);
   };
   const remove = (key: number): void => {
     running.current.get(key)?.abort();
     forgetPreviews(all.filter((one) => one.key === key));
     setAll((now) => now.filter((one) => one.key !== key));
+    setLeftOut(0);
   };
   const clear = (): void => {
     forgetPreviews(all);
     setAll([]);
+    setLeftOut(0);
   };
-  const stored = all.flatMap((one) => one.stored ?? []);
-  const isUploading = all.some((one) => one.stored === undefined && one.problem === undefined);
+  const isReady = all.every((one) => one.stored !== undefined);
 
-  return { all, stored, isUploading, add, remove, clear };
+  return { all, leftOut, isReady, add, retry, remove, clear };
+}
+
+/** When the place is left, its uploads end and its previews go. */
+function useForgotten(
+  all: readonly Attached[],
+  running: RefObject<ReadonlyMap<number, AbortController>>,
+): void {
+  const newest = useRef(all);
+  useEffect(() => {
+    newest.current = all;
+  }, [all]);
+  useEffect(
+    () => () => {
+      for (const upload of running.current.values()) upload.abort();
+      forgetPreviews(newest.current);
+    },
+    [running],
+  );
 }
 
 /** Else the browser keeps the images as long as the page is open. */
 function forgetPreviews(all: readonly Attached[]): void {
   for (const { preview } of all) if (preview !== undefined) URL.revokeObjectURL(preview);
+}
+
+/** Files that are let go anywhere on the page; else the page is left for the file. */
+export function useDroppedFiles(onFiles: ((files: Iterable<File>) => void) | undefined): void {
+  useEffect(() => {
+    if (onFiles === undefined) return undefined;
+    const over = (event: DragEvent): void => {
+      if (hasFiles(event)) event.preventDefault();
+    };
+    const drop = (event: DragEvent): void => {
+      if (!hasFiles(event)) return; // words are dropped into the field
+      event.preventDefault();
+      onFiles(event.dataTransfer!.files);
+    };
+    document.addEventListener("dragover", over);
+    document.addEventListener("drop", drop);
+    return () => {
+      document.removeEventListener("dragover", over);
+      document.removeEventListener("drop", drop);
+    };
+  }, [onFiles]);
+}
+
+function hasFiles({ dataTransfer }: DragEvent): boolean {
+  return dataTransfer?.types.includes("Files") ?? false;
+}
+
+/**
+ * Where the page shows a file of a message from: a person without a token says who they are. Pure.
+ */
+export function fileAddress(url: string, who: Speaker): string {
+  const isOurs = url.startsWith("/v1/rooms/");
+  return isOurs && who !== undefined ? `${url}?${new URLSearchParams({ as_person: who })}` : url;
 }
 
 interface Upload {
@@ -75,44 +151,40 @@ interface Upload {
   readonly signal: AbortSignal;
 }
 
-/** `fetch` tells nothing of what has been sent. Rejects with a `DureError`. */
-function uploadFile({ place, who, file, onSent, signal }: Upload) {
-  const query = new URLSearchParams();
-  const form = new FormData();
-  form.set("file", file, file.name || "file");
-  if (who !== undefined) query.set("as_person", who);
-  const request = new XMLHttpRequest();
-  const { promise, resolve, reject } = Promise.withResolvers<{ id: string; name: string }>();
-  request.upload.addEventListener("progress", ({ loaded, total }) =>
-    onSent(total > 0 ? loaded / total : 0),
-  );
-  request.addEventListener("load", () => {
-    const answer = answerOf(request.responseText);
-    const [stored] = answer.files ?? [];
-    if (request.status === 201 && stored) resolve(stored);
-    else reject(new DureError(answer.code ?? "INTERNAL", answer.detail ?? answer.title ?? ""));
-  });
-  request.addEventListener("error", () =>
-    reject(new DureError("UNREACHABLE", "The server did not answer.")),
-  );
-  request.addEventListener("abort", () => reject(new DOMException("Taken away.", "AbortError")));
-  signal.addEventListener("abort", () => request.abort(), { once: true });
-  request.open("POST", `/v1/rooms/${encodeURIComponent(place)}/files?${query}`);
-  request.send(form);
-  return promise;
+async function uploadFile({ place, who, file, onSent, signal }: Upload) {
+  const client = new DureClient({ baseUrl: "", fetch: sendCounted(onSent) });
+  const [stored] = await client.rooms(who).upload(place, [file], { signal });
+  return stored!;
 }
 
-interface Answer {
-  readonly files?: readonly { readonly id: string; readonly name: string }[];
-  readonly code?: string;
-  readonly detail?: string;
-  readonly title?: string;
-}
-
-function answerOf(text: string): Answer {
-  try {
-    return JSON.parse(text) as Answer;
-  } catch {
-    return {};
+function problemOf(error: unknown, { name }: File): DureError {
+  if (codeOf(error) === "BODY_TOO_LARGE") {
+    // Of a body that is one file, this says what to do.
+    return new DureError("FILE_TOO_LARGE", `${name} is too large.`, {
+      class: "input",
+      hint: "Send a smaller file.",
+    });
   }
+  return error instanceof DureError ? error : new DureError(ownCode(error), messageOf(error));
+}
+
+/** As `fetch`, which tells nothing of what has been sent. */
+function sendCounted(onSent: (part: number) => void): typeof fetch {
+  return (input, { method = "GET", body, signal } = {}) => {
+    const { promise, resolve, reject } = Promise.withResolvers<Response>();
+    const request = new XMLHttpRequest();
+    request.upload.addEventListener("progress", ({ loaded, total }) =>
+      onSent(total > 0 ? loaded / total : 0),
+    );
+    request.addEventListener("load", () => {
+      const { status, responseText } = request;
+      resolve(new Response(responseText, { status }));
+    });
+    request.addEventListener("error", () => reject(new Unreachable(undefined)));
+    request.addEventListener("abort", () => reject(signal?.reason as Error));
+    signal?.addEventListener("abort", () => request.abort(), { once: true });
+    request.open(method, new Request(input).url);
+    request.send(body as FormData);
+    return promise;
+  };
 }

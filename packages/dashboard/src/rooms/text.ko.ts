@@ -82,6 +82,10 @@ export const ko = {
     files: "이 메시지의 파일",
     detach: (name: string) => `${name} 빼기`,
     uploading: (name: string) => `${name} 올리는 중`,
+    again: (name: string) => `${name} 다시 올리기`,
+    leftOut: (count: number) =>
+      `메시지 하나에 파일은 10개까지예요. 나머지 ${count}개는 첨부하지 않았어요.`,
+    blocked: "올리지 못한 파일이 있어요. 다시 올리거나 뺀 다음에 보내 주세요.",
     candidates: "부를 에이전트",
     offered: (count: number) => `후보 ${count}명. 위아래 화살표로 고르고 Enter로 넣어요.`,
     elsewhere: (adapter: string) => `이 방은 ${adapter}에 있어요. 글은 그곳에서 써 주세요.`,

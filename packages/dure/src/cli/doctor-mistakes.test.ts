@@ -225,6 +225,7 @@ const MISTAKES: readonly Mistake[] = [
     env: { SLACK_BOT_TOKEN: "xoxb-old", SLACK_APP_TOKEN: "xapp-old" },
     told: [
       /fail slack mina: .*the app lacks reactions:read, commands, chat:write\.customize/,
+      /warn slack mina: .*without files:read, files:write files are passed on by name alone/,
       /OAuth & Permissions, then install the app again/,
     ],
   },

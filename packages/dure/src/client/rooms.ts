@@ -1,3 +1,4 @@
+import type { FileRef } from "../kernel/files.ts";
 import { fromWire, toWire } from "../kernel/wire.ts";
 import { readJson, type Http } from "./http.ts";
 import type { Page } from "./resources.ts";
@@ -57,6 +58,22 @@ export class RoomsClient {
 
   message(id: string, options: Options = {}): Promise<RoomMessage> {
     return this.#get(`/v1/messages/${encodeURIComponent(id)}${this.#query({})}`, options);
+  }
+
+  /**
+   * Uploads files to a web room, for `files` of a message within 24 h. Again it is the same files.
+   */
+  async upload(
+    place: string,
+    files: readonly File[],
+    options: Options = {},
+  ): Promise<readonly FileRef[]> {
+    const body = new FormData();
+    for (const file of files) body.append("file", file);
+    const path = `/v1/rooms/${encodeURIComponent(place)}/files${this.#query({})}`;
+    const init = { method: "POST", body, ...pass(options) };
+    const answer = fromWire(await readJson(await this.#http.request(path, init)));
+    return (answer as { readonly files: readonly FileRef[] }).files;
   }
 
   /** The same `clientId` again is harmless for 24 h. */

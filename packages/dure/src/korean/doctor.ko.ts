@@ -224,6 +224,11 @@ export const DOCTOR_SENTENCES_KO: readonly SentenceForm[] = [
   ["{0}: the app lacks {1}.", "{0}: 앱에 없는 권한이 있어요: {1}"],
 
   [
+    "{0}: without {1} files are passed on by name alone.",
+    "{0}: 앱에 {1} 권한이 없어서 파일은 이름만 전해요.",
+  ],
+
+  [
     "Add them at api.slack.com/apps under OAuth & Permissions, then install the app again.",
     "api.slack.com/apps의 OAuth & Permissions에서 더한 뒤 앱을 다시 설치해 주세요.",
   ],

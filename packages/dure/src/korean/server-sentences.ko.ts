@@ -355,4 +355,24 @@ export const SENTENCES_KO: readonly SentenceForm[] = [
   ["PostgreSQL refuses this to {0}: {1}.", "데이터베이스 사용자 {0}에게 권한이 없어요: {1}"],
 
   ["As the owner of the database: {0}", "데이터베이스의 주인으로 실행해 주세요: `{0}`"],
+
+  // --- files
+  [
+    "The message has {0} files; {1} are allowed.",
+    "파일이 {0}개예요. 메시지 하나에 {1}개까지 보낼 수 있어요.",
+  ],
+
+  ["Send fewer at once.", "나눠서 보내 주세요."],
+  ["These rooms keep no files.", "이 방에는 파일을 올릴 수 없어요."],
+  ["Send a link.", "링크를 보내 주세요."],
+
+  [
+    "The body is no multipart/form-data: {0}.",
+    "파일을 담은 내용(`multipart/form-data`)을 읽을 수 없어요.",
+  ],
+
+  ["The body has more than {0} parts.", "한 번에 {0}개 넘게 담아 보낼 수 없어요."],
+  ["The content type names no boundary.", "파일을 담은 내용의 형식에 `boundary`가 없어요."],
+  ["The field {0} holds text that cannot be stored.", "{0} 항목에 저장할 수 없는 글자가 있어요."],
+  ["The body has no file.", "보낸 내용에 파일이 없어요."],
 ];

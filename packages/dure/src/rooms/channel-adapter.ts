@@ -372,6 +372,8 @@ export interface Audience {
 /** One fact that `check` of an adapter found. */
 export interface ChannelFinding {
   readonly ok: boolean;
+  /** Of one that is not ok: the account works without it. */
+  readonly isWarning?: boolean | undefined;
   readonly what: string;
   readonly hint?: string;
   /** The platform's id of the channel that it is about. */

@@ -82,18 +82,25 @@ export class MessageFiles {
   }
 
   async #bringOne(one: OneFile): Promise<Brought> {
-    const { handling, place, attachment, store, signal } = one;
-    const leave = await this.#gate.enter(signal);
     try {
-      const bytes = await this.#patiently(one, () => this.#read(one));
-      const name = attachment.name ?? "file";
-      const file = { tenant: place.tenant, session: handling.session, name, bytes };
-      return { ref: await store.put(file, { signal }) };
+      return { ref: await this.#patiently(one, () => this.#transfer(one)) };
     } catch (error) {
-      signal.throwIfAborted();
+      one.signal.throwIfAborted();
       const because = becauseOf(error);
       if (because === undefined) throw error;
       return { because };
+    }
+  }
+
+  /** The pauses between two tries are outside: what is away keeps no other file waiting. */
+  async #transfer(one: OneFile): Promise<FileRef> {
+    const { handling, place, attachment, store, signal } = one;
+    const leave = await this.#gate.enter(signal);
+    try {
+      const bytes = await this.#read(one);
+      const name = attachment.name ?? "file";
+      const file = { tenant: place.tenant, session: handling.session, name, bytes };
+      return await store.put(file, { signal });
     } finally {
       leave();
     }
@@ -118,7 +125,7 @@ export class MessageFiles {
     return adapter.readFile(account, { ...file, attachment: { ...facts, name, url } }, { signal });
   }
 
-  /** A platform that is away is waited for, as long as its message would be tried. */
+  /** A platform or a store that is away is waited for, as long as its message would be tried. */
   async #patiently<T>({ until, signal }: OneFile, work: () => Promise<T>): Promise<T> {
     const { clock } = this.#setting;
     for (let failures = 1; ; failures++) {
@@ -126,9 +133,8 @@ export class MessageFiles {
         return await work();
       } catch (error) {
         signal.throwIfAborted();
-        if (!(error instanceof ChannelError) || !MAY_PASS.has(error.failure)) throw error;
-        const wait = error.retryAfterMs ?? backOffMs(failures, BACK_OFF);
-        if (clock.monotonic() + wait > until) throw error;
+        const wait = waitAfter(error, failures);
+        if (wait === undefined || clock.monotonic() + wait > until) throw error;
         await clock.sleep(wait, { signal });
       }
     }
@@ -211,6 +217,14 @@ function refusalOf(
 }
 
 const MAY_PASS: ReadonlySet<ChannelFailure> = new Set(["transient", "rate-limited", "unavailable"]);
+
+/** Milliseconds. Undefined: another try would end the same way. Pure. */
+function waitAfter(error: unknown, failures: number): number | undefined {
+  const pause = backOffMs(failures, BACK_OFF);
+  if (codeOf(error) === "FILE_STORE_FAILED") return pause;
+  if (!(error instanceof ChannelError) || !MAY_PASS.has(error.failure)) return undefined;
+  return error.retryAfterMs ?? pause;
+}
 
 const BECAUSE_OF: Readonly<Record<ChannelFailure, string>> = {
   permission: "the platform does not let this account read it",

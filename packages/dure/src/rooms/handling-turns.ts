@@ -80,7 +80,13 @@ export class HandlingTurns {
       handling.input && handling.turn !== null
         ? { input: handling.input, turn: handling.turn }
         : await this.#compose(handling, place, options);
-    return this.#accept(handling, place, asked, options);
+    try {
+      return await this.#accept(handling, place, asked, options);
+    } catch (error) {
+      if (!isFileGone(error)) throw error;
+      const anew = await this.#composeAnew(handling, place, options);
+      return this.#accept(handling, place, anew, options);
+    }
   }
 
   /**
@@ -127,25 +133,51 @@ export class HandlingTurns {
     place: Place,
     options: { signal: AbortSignal },
   ): Promise<AskedTurn> {
+    const composed = storable(await this.#inputOf(handling, place, options));
+    const [row] = await this.#setting.database.query<AskedTurn>(COMPOSED, [
+      handling.id,
+      composed,
+      newId("turn", this.#setting.clock.now()),
+    ]);
+    return row ?? gone(handling);
+  }
+
+  /**
+   * A file that was brought is not kept any more, since its turn was not accepted for a day: it is
+   * brought again, or told as one that is gone. No turn has the words of before.
+   */
+  async #composeAnew(
+    handling: HandlingRow,
+    place: Place,
+    options: { signal: AbortSignal },
+  ): Promise<AskedTurn> {
+    const { database, logger } = this.#setting;
+    logger.warn(
+      { handling: handling.id, agent: handling.agent },
+      `files for ${handling.agent} are not kept any more; they are read again`,
+    );
+    const composed = storable(await this.#inputOf(handling, place, options));
+    const [row] = await database.query<AskedTurn>(COMPOSED_ANEW, [
+      handling.id,
+      composed,
+      this.#holder,
+    ]);
+    return row ?? gone(handling);
+  }
+
+  async #inputOf(
+    handling: HandlingRow,
+    place: Place,
+    options: { signal: AbortSignal },
+  ): Promise<HandlingInput> {
     const message = (await this.#setting.store.message(handling.message!))!;
     const { files, lines } = await this.#files.bring(handling, place, message, options);
     const facts = await this.#facts(handling, place, message);
-    const composed = {
+    return {
       message: messageFor({ ...facts, files: lines }, MESSAGE_BYTES),
       background: backgroundOf(facts),
       files,
     };
-    const [row] = await this.#setting.database.query<AskedTurn>(COMPOSED, [
-      handling.id,
-      storable(composed),
-      newId("turn", this.#setting.clock.now()),
-    ]);
-    if (!row) {
-      throw new DureError("PLACE_UNKNOWN", `The work ${handling.id} is gone with its place.`, {
-        class: "not-found",
-      });
-    }
-    return row;
   }
 
   async #facts(
@@ -251,6 +283,7 @@ export class HandlingTurns {
         });
         return accepted.turnId;
       } catch (error) {
+        if (isFileGone(error)) throw error;
         if (isRefusal(error)) {
           logger.error(
             {
@@ -340,12 +373,30 @@ function isRefusal(error: unknown): boolean {
   return error instanceof DureError && (error.class === "input" || error.class === "not-found");
 }
 
+function isFileGone(error: unknown): boolean {
+  return codeOf(error) === "FILE_UNKNOWN";
+}
+
+function gone({ id }: HandlingRow): never {
+  throw new DureError("PLACE_UNKNOWN", `The work ${id} is gone with its place.`, {
+    class: "not-found",
+  });
+}
+
 const COMPOSED = {
   name: "handling.composed",
   text: `
     update dure.handlings
     set input = coalesce(input, $2), turn = coalesce(turn, $3)
     where id = $1
+    returning input, turn`,
+};
+const COMPOSED_ANEW = {
+  name: "handling.composed_anew",
+  text: `
+    update dure.handlings
+    set input = $2
+    where id = $1 and state = 'running' and holder = $3
     returning input, turn`,
 };
 const STOPPED = {

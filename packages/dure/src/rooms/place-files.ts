@@ -1,9 +1,10 @@
 import type { Transaction } from "../durable/database.ts";
 import { unknownFile, type Files } from "../durable/files/files.ts";
+import { tooManyFiles } from "../engine/turn/turn-request.ts";
 import { DureError } from "../kernel/errors.ts";
 import { MAX_MESSAGE_FILES, type FileRef } from "../kernel/files.ts";
 import { newId } from "../kernel/ids.ts";
-import type { Place } from "./place.ts";
+import { placeOfSession, type Place } from "./place.ts";
 import type { RoomsSetting } from "./talk.ts";
 
 /** A file of a message as its record has it: stored with its place. */
@@ -16,9 +17,20 @@ export interface PlaceAttachment {
   readonly file: string;
 }
 
-/** Whose a place's files are in the store. No session has such a key: it holds a space. */
+/** No session has a key that begins so: it holds a space. */
+const PLACE = "place ";
+
+/** Whose a place's files are in the store. */
 export function filesKeyOf(place: string): string {
-  return `place ${place}`;
+  return `${PLACE}${place}`;
+}
+
+/**
+ * Whether a file of this key is of a room, or of an agent there: the place says who may have it, not
+ * a conversation. Pure.
+ */
+export function isOfRooms(key: string): boolean {
+  return key.startsWith(PLACE) || placeOfSession(key) !== undefined;
 }
 
 /**
@@ -60,7 +72,7 @@ export class PlaceFiles {
   /** What a message says of its files. Throws `FILE_UNKNOWN`, `FILES_TOO_MANY`. */
   async attachmentsOf(place: Place, ids: readonly string[]): Promise<readonly PlaceAttachment[]> {
     if (ids.length === 0) return [];
-    if (ids.length > MAX_MESSAGE_FILES) throw tooMany(ids.length);
+    if (ids.length > MAX_MESSAGE_FILES) throw tooManyFiles(ids.length);
     const { id, tenant } = place;
     const refs = await this.#store.find(ids, { session: filesKeyOf(id), tenant });
     return refs.map((ref) => attachmentOf(id, ref));
@@ -104,14 +116,6 @@ export async function showFiles(
 function attachmentOf(place: string, { id, name, type, bytes }: FileRef): PlaceAttachment {
   const url = `/v1/rooms/${encodeURIComponent(place)}/files/${id}`;
   return { name, url, contentType: type, size: bytes, file: id };
-}
-
-function tooMany(count: number): DureError {
-  const most = MAX_MESSAGE_FILES;
-  return new DureError("FILES_TOO_MANY", `A message takes ${most} files, not ${count}.`, {
-    class: "input",
-    hint: "Send the others in another message.",
-  });
 }
 
 const CARRY = { name: "room.carry_files", text: "select dure.use_files($1, $2, $3)" };

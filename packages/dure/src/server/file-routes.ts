@@ -4,6 +4,7 @@ import { unknownFile } from "../durable/files/files.ts";
 import { DureError } from "../kernel/errors.ts";
 import type { FileRef } from "../kernel/files.ts";
 import { sessionIdFor } from "../kernel/tenant.ts";
+import { isOfRooms } from "../rooms/place-files.ts";
 import { FileBytesAnswer, FileParams, UploadAnswer, UploadBody } from "../wire/files.ts";
 import { answerWithBytes } from "./file-answer.ts";
 import { assertMayFollow, assertNotOwn } from "./own-sessions.ts";
@@ -70,7 +71,7 @@ function download(app: RouteApp, parts: ServerParts): void {
   );
 }
 
-/** Throws `FILE_UNKNOWN` for one of another tenant, or of others' direct rooms. */
+/** Throws `FILE_UNKNOWN` for one of another tenant, and for one of rooms. */
 async function fileFor(
   { files, members }: ServerParts,
   request: FastifyRequest,
@@ -78,7 +79,7 @@ async function fileFor(
 ): Promise<FileRef & { readonly session: string }> {
   const viewer = viewerOf(request);
   const found = await files!.look(id, viewer.tenant);
-  if (!found) throw unknownFile(id);
+  if (!found || isOfRooms(found.session)) throw unknownFile(id);
   const session = sessionIdFor(viewer.tenant, found.session);
   const seen = await members.view(request.principal!, { session }, viewer.tenant);
   const file = await files!.look(id, seen);

@@ -7,7 +7,7 @@ import type { AppApi } from "./app-api.ts";
 import { channelAnswer, connectionAnswer } from "./wire.ts";
 
 /**
- * What a bot needs to talk, to hear the stop sign, to take `/dure`, and to read and share files. Source:
+ * What a bot needs to talk, to hear the stop sign and to take `/dure`. Source:
  * docs.slack.dev/reference/scopes.
  */
 const NEEDED: readonly string[] = [
@@ -17,9 +17,9 @@ const NEEDED: readonly string[] = [
   "users:read",
   "reactions:read",
   "commands",
-  "files:read",
-  "files:write",
 ];
+/** To read files and to share them. An app from before goes on without. */
+const FOR_FILES: readonly string[] = ["files:read", "files:write"];
 /** Channels that are looked at. */
 const MAX_CHANNELS = 50;
 
@@ -46,7 +46,7 @@ export async function checkApp(
   try {
     const { name, userId, scopes } = await api.whoAmI(signal);
     findings.push({ ok: true, what: `${account.id}: the token belongs to ${name} (${userId}).` });
-    findings.push(scopesOf(account, scopes, hasPersonas));
+    findings.push(scopesOf(account, scopes, hasPersonas), ...fileScopesOf(account, scopes));
     for (const channel of channels.slice(0, MAX_CHANNELS)) {
       const finding = await checkChannel(api, account, { channel, app: name }, signal);
       findings.push({ ...finding, channel });
@@ -99,9 +99,23 @@ function scopesOf(
   return {
     ok: false,
     what: `${account.id}: the app lacks ${missing.join(", ")}.`,
-    hint: "Add them at api.slack.com/apps under OAuth & Permissions, then install the app again.",
+    hint: HOW_TO_ADD,
   };
 }
+
+/** A warning, or nothing. */
+function fileScopesOf(
+  account: ChannelAccount,
+  scopes: readonly string[],
+): readonly ChannelFinding[] {
+  const missing = FOR_FILES.filter((scope) => !scopes.includes(scope));
+  if (missing.length === 0) return [];
+  const what = `${account.id}: without ${missing.join(", ")} files are passed on by name alone.`;
+  return [{ ok: false, isWarning: true, what, hint: HOW_TO_ADD }];
+}
+
+const HOW_TO_ADD =
+  "Add them at api.slack.com/apps under OAuth & Permissions, then install the app again.";
 
 async function checkChannel(
   api: AppApi,

@@ -211,10 +211,12 @@ test("a doctor is told which scope is missing and which channel the app is not i
 
   const findings = await adapter.check(RUDA, { signal });
 
+  expect(findings.filter(({ isWarning }) => isWarning)).toHaveLength(1);
   expect(findings.map(({ ok, what }) => `${ok ? "ok" : "no"} ${what}`)).toEqual([
     "ok ruda: the app-level token opens Socket Mode.",
     `ok ruda: the token belongs to ruda (${app.id}).`,
-    "no ruda: the app lacks channels:history, users:read, reactions:read, commands, files:read, files:write.",
+    "no ruda: the app lacks channels:history, users:read, reactions:read, commands.",
+    "no ruda: without files:read, files:write files are passed on by name alone.",
     "no ruda: is not in #general and hears nothing there.",
     `no ruda: ${group.id} is a direct message, and nothing in it is heard as a channel.`,
     `no ruda: cannot ask whether ${board.id} is private, and keeps it as a private channel.`,

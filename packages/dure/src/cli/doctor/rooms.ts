@@ -23,10 +23,12 @@ export async function checkRooms(team: LoadedTeam, environment: Environment): Pr
   }
 }
 
-export function findingOf({ adapter, agent, ok, what, hint }: AccountFinding): Finding {
+export function findingOf(finding: AccountFinding): Finding {
+  const { adapter, agent, ok, isWarning = false, what, hint } = finding;
+  const trouble = isWarning ? "warn" : "fail";
   return {
     name: `${adapter} ${agent}`,
-    status: ok ? "ok" : "fail",
+    status: ok ? "ok" : trouble,
     detail: what,
     hint,
   };
