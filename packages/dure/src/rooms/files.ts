@@ -207,7 +207,7 @@ class Gate {
 }
 
 /** Why a file is not even asked for. Pure. */
-function refusalOf(
+export function refusalOf(
   { size = 0 }: Pick<StoredAttachment, "size">,
   { index, left, most }: { index: number; left: number; most: number },
 ): string | undefined {

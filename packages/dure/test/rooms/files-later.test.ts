@@ -82,7 +82,7 @@ test("a file that went before its turn was accepted is read again at the platfor
 
   await eventually(() => expect(heard).toHaveLength(1));
   expect(heard).toEqual([{ text: "민준: 이거\n> [화면.png]", files: ["화면.png"] }]);
-  expect(stage.discord.fileRequests.map(({ status }) => status)).toEqual([200, 200]);
+  expect(stage.discord.files.requests.map(({ status }) => status)).toEqual([200, 200]);
 });
 
 test("a message whose file is gone everywhere is answered, and says so", async () => {
@@ -105,9 +105,9 @@ test(
     const stage = await slackPlatform();
     const { heard, behave } = listener();
     const first = await readyTeamOn(stage, { behave: { ruda: behave } });
-    stage.slack.faultFile(IMAGE.name, { kind: "stalled" });
+    stage.slack.files.fault(IMAGE.name, { kind: "stalled" });
     stage.person("민준").post({ channel: stage.places.general }, "봐 줘", { files: [IMAGE] });
-    await eventually(() => expect(stage.slack.fileRequests).toHaveLength(1));
+    await eventually(() => expect(stage.slack.files.requests).toHaveLength(1));
     const second = await readyTeamOn(stage, { on: first, behave: { ruda: behave } });
 
     await fence(second, first);
