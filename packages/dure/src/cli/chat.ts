@@ -120,8 +120,9 @@ async function sendTurn(
     for await (const frame of turn) said.show(frame);
     const done = await turn.done;
     said.end(done);
-    for (const file of done.files ?? [])
+    for (const file of done.files ?? []) {
       output.line(`  ${fileLine(file)}: ${client.fileUrl(file.id)}`);
+    }
     output.result({ sessionId: session, turnId: await turn.turnId, interaction: done });
     return done;
   } finally {

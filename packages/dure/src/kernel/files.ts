@@ -45,11 +45,6 @@ export function kindOf(type: FileType): FileKind {
   return FILE_TYPES[type].kind;
 }
 
-/** Whether this is a type that is taken. Pure. */
-function isFileType(type: string): type is FileType {
-  return Object.hasOwn(FILE_TYPES, type);
-}
-
 /**
  * The type by the first bytes, whatever a sender says. Undefined: none that is taken. Text is what is
  * UTF-8 to its end, without U+0000; what looks like a document that runs (HTML, SVG) is text too, and
