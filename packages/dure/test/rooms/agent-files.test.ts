@@ -61,7 +61,7 @@ async function slack(): Promise<Shown> {
 async function discord(): Promise<Shown> {
   const stage = await discordPlatform();
   const filed = () =>
-    stage.discord.messages(stage.places.general).map((one) => stage.discord.filesOf(one));
+    stage.discord.messages(stage.places.general).map((one) => stage.discord.files(one));
   const some = () => filed().filter((files) => files.length > 0);
   return {
     stage,
