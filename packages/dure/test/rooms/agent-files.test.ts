@@ -60,13 +60,12 @@ async function slack(): Promise<Shown> {
 
 async function discord(): Promise<Shown> {
   const stage = await discordPlatform();
-  const filed = () =>
-    stage.discord.messages(stage.places.general).map((one) => stage.discord.files(one));
-  const some = () => filed().filter((files) => files.length > 0);
+  const some = () =>
+    stage.discord.messages(stage.places.general).filter(({ files }) => files.length > 0);
   return {
     stage,
-    files: () => some().map((files) => files.map(({ name }) => name)),
-    bytes: () => some()[0]?.[0]?.bytes,
+    files: () => some().map(({ attachments }) => attachments),
+    bytes: () => some()[0]?.files[0],
     refuse: () =>
       stage.discord.setPermissions(stage.bots.ruda, stage.places.general, {
         deny: ["ATTACH_FILES"],
