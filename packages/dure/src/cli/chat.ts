@@ -1,6 +1,7 @@
 import { createInterface } from "node:readline/promises";
 import type { DureClient, MessageRequest, TurnFrame } from "../client/index.ts";
 import { DureError } from "../kernel/errors.ts";
+import { pathOfFile } from "../client/client.ts";
 import { fileLine } from "../kernel/files.ts";
 import type { AgentStart, Done } from "../kernel/turn-events.ts";
 import { EXIT, isTerminal, type ExitCode, type Output } from "./output.ts";
@@ -120,8 +121,9 @@ async function sendTurn(
     for await (const frame of turn) said.show(frame);
     const done = await turn.done;
     said.end(done);
-    for (const file of done.files ?? [])
-      output.line(`  ${fileLine(file)}: ${client.fileUrl(file.id)}`);
+    for (const file of done.files ?? []) {
+      output.line(`  ${fileLine(file)}: ${pathOfFile(file.id)}`);
+    }
     output.result({ sessionId: session, turnId: await turn.turnId, interaction: done });
     return done;
   } finally {

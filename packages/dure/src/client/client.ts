@@ -131,11 +131,6 @@ export class DureClient {
     return response.blob();
   }
 
-  /** Where a browser that is logged in gets a file. */
-  fileUrl(fileId: string): string {
-    return this.#http.root + pathOfFile(fileId);
-  }
-
   /**
    * Follows a turn that was started elsewhere: from its first event, or from behind `lastEventId`.
    */
@@ -434,7 +429,8 @@ export class DureClient {
   }
 }
 
-function pathOfFile(fileId: string): string {
+/** Where a browser that is logged in gets a file, on the server. */
+export function pathOfFile(fileId: string): string {
   return `/v1/agent/files/${encodeURIComponent(fileId)}`;
 }
 

@@ -2,8 +2,6 @@ import { DureError, messageOf, type ErrorClass } from "../kernel/errors.ts";
 import { isObject, onlyDefined } from "../kernel/json.ts";
 
 export interface Http {
-  /** Address in front of `/v1`. */
-  readonly root: string;
   /** Sends one request; resolves with a successful response, throws a `DureError` for a problem. */
   request(path: string, init?: RequestInit): Promise<Response>;
 }
@@ -22,7 +20,6 @@ export function createHttp({
 }: HttpOptions): Http {
   const root = baseUrl.replace(/\/+$/, "");
   return {
-    root,
     async request(path, init = {}) {
       const headers = new Headers(init.headers);
       if (token !== undefined) headers.set("authorization", `Bearer ${token}`);

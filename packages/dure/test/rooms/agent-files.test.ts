@@ -36,10 +36,10 @@ const DRAWS = { tools: { draw }, behave: { ruda } };
 /** A platform, and the names of the files that people see there, one list for each message. */
 interface Shown {
   readonly stage: TestPlatform;
-  files(): readonly (readonly string[])[];
-  bytes(): Uint8Array | undefined;
+  readonly files: () => readonly (readonly string[])[];
+  readonly bytes: () => Uint8Array | undefined;
   /** The platform refuses files from now on. */
-  refuse(): void;
+  readonly refuse: () => void;
 }
 
 async function slack(): Promise<Shown> {

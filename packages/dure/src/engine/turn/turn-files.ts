@@ -79,7 +79,7 @@ export class TurnFiles {
     if (!(bytes instanceof Uint8Array)) {
       return { code: "FILE_EMPTY", line: `${wordsOf(name)}: it has no bytes` };
     }
-    const file = { tenant, session, name: String(name), bytes, turn, epoch };
+    const file = { tenant, session, name, bytes, turn, epoch };
     try {
       return await files.put(file, { signal });
     } catch (error) {
