@@ -32,7 +32,7 @@ export interface AttachedFiles {
 }
 
 /** Source: docs/spec/collaboration §9. */
-export const MOST_FILES = 10;
+const MOST_FILES = 10;
 let lastKey = 0;
 
 /** Each file is uploaded at once. */
