@@ -74,6 +74,7 @@ async function countPayments(way: {
     DURE_TOKEN: TOKEN,
     PAYING_BOOK: book,
     PAYING_FAILS: fails,
+    PAYING_PATIENCE: "2s", // seven families whose model is away: a minute each is more than SECONDS
     PAYING_ASKS: answer === undefined ? "" : "yes",
   };
   await writeFile(book, "");
