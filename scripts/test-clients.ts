@@ -74,7 +74,8 @@ async function countPayments(way: {
     DURE_TOKEN: TOKEN,
     PAYING_BOOK: book,
     PAYING_FAILS: fails,
-    PAYING_PATIENCE: "2s", // seven families whose model is away: a minute each is more than SECONDS
+    // A model that never comes back costs each of seven families the patience of a conversation.
+    PAYING_PATIENCE: /:503$/.test(fails) ? "2s" : "1m",
     PAYING_ASKS: answer === undefined ? "" : "yes",
   };
   await writeFile(book, "");
