@@ -1,5 +1,5 @@
 import { FULL } from "../../dure/src/kernel/test-tiers.ts";
-import { writeFile } from "node:fs/promises";
+import { mkdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { expect, test } from "vitest";
 import { editFolder, startEditTeam } from "../../dure/test/agents/edit-team.ts";
@@ -63,6 +63,31 @@ test(
     await files.getByRole("button", { name: "그래도 내 글로 저장하기" }).click();
     await files.getByText("저장했어요. 다음 답부터 쓰여요.").waitFor();
     expect(await promptOf("eden")).toContain("You are mine.");
+  },
+);
+
+test(
+  "who edits an agent of one file reads which settings may stand at its top",
+  { ...FULL, ...SLOW },
+  async () => {
+    const place = await editFolder();
+    await mkdir(path.join(place.folder, "agents/nari"), { recursive: true });
+    await writeFile(
+      path.join(place.folder, "agents/nari/agent.md"),
+      "---\nname: 나리\n---\nHelp.\n",
+    );
+    const { team } = await startEditTeam(place, null);
+    await using opened = await pages.open(`${team.url}/agents/nari`);
+    const files = opened.page.getByRole("region", { name: "이 에이전트를 만드는 파일" });
+    await files.getByRole("button", { name: "agents/nari/agent.md 고치기" }).click();
+
+    await files.getByText("agent.md에 쓸 수 있는 것").click();
+    const keys = await files.locator(".agent-may-hold dt").allTextContents();
+
+    expect(keys.slice(0, 4)).toEqual(["name", "description", "leads", "model"]);
+    expect(keys).toContain("approvals");
+    expect(keys.filter((key) => key.includes("."))).toEqual([]);
+    expect(await violations(opened.page)).toEqual([]);
   },
 );
 

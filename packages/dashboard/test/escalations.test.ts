@@ -174,6 +174,41 @@ test(
 );
 
 test(
+  "a call that two people approve says whom it needs, and who has approved first",
+  FULL,
+  async () => {
+    await emptyInbox();
+    const { inbox } = server.team;
+    const id = await server.raise({
+      type: "decision",
+      title: "홍길동에게 50,000원을 보낼까요?",
+      context: {
+        tool: "transfer",
+        input: { amount: 50_000 },
+        needs: { role: "treasury", two: true },
+      },
+      suggestedActions: [
+        { value: "approve", label: "승인", style: "primary" },
+        { value: "reject", label: "거절" },
+      ],
+    });
+    const kim = { key: "person:kim", name: "kim", roles: ["treasury"] };
+    const yes = { value: "approve", note: "영수증을 봤어요" };
+    await inbox.answer(id, yes, { tenant: "", name: "token_kim", person: kim });
+    await using opened = await open();
+    const approvers = opened.page.locator(".escalation-approvers");
+
+    await approvers.getByText(TEXTS.ko.escalations.approvers.oneOfTwo).waitFor();
+    const told = await approvers.innerText();
+
+    expect(told).toContain(TEXTS.ko.escalations.approvers.two("treasury"));
+    expect(told).toContain("kim");
+    expect(told).toContain("영수증을 봤어요");
+    await expectWellMade(opened);
+  },
+);
+
+test(
   "a call is approved with arguments that a person changes, and the history shows them",
   { ...FULL, timeout: 90_000 },
   async () => {

@@ -6,6 +6,7 @@ import { useParts } from "../app-parts.tsx";
 import { useLanguage } from "../language.tsx";
 import { Prose } from "../prose.tsx";
 import { useAgentWords } from "./agent-words.ts";
+import type { AgentPageText } from "./page-text.ko.ts";
 import { Refusal } from "./file-refusal.tsx";
 import { useReadAgain, type AgentFile } from "./use-agent-files.ts";
 
@@ -62,7 +63,7 @@ export function FileEditor({
         classNames={{ input: "agent-editor-text" }}
       />
       <Length count={text.length} />
-      {file.file === "agent.yaml" && <MayHold />}
+      <MayHold file={file.file} />
       {save.error !== null && <Refusal error={save.error} />}
       {isStale && <NowThere file={file} />}
       <Buttons
@@ -130,13 +131,24 @@ function Length({ count }: { count: number }): ReactNode {
   );
 }
 
-function MayHold(): ReactNode {
+/** Keys that a file of settings may have, and what each is for; of other files none. */
+function keysOf(file: string, { keys, headKeys }: AgentPageText): Readonly<Record<string, string>> {
+  if (file === "agent.yaml") return keys;
+  if (file !== "agent.md") return {};
+  const { displayName, "card.llm": model, ...ofCard } = keys;
+  const card = Object.entries(ofCard).map(([key, what]) => [key.replace(/^card\./, ""), what]);
+  return { name: displayName, ...headKeys, model, ...Object.fromEntries(card) };
+}
+
+function MayHold({ file }: { file: string }): ReactNode {
   const words = useAgentWords();
+  const keys = Object.entries(keysOf(file, words));
+  if (keys.length === 0) return null;
   return (
     <details className="agent-may-hold">
-      <summary className="small">{words.mayHold}</summary>
+      <summary className="small">{words.mayHold(file)}</summary>
       <dl>
-        {Object.entries(words.keys).map(([key, what]) => (
+        {keys.map(([key, what]) => (
           <div key={key}>
             <dt>
               <code>{key}</code>

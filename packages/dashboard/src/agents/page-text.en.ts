@@ -72,7 +72,11 @@ export const en: AgentPageText = {
   saved: "Saved. The next answer uses it.",
   length: (count, most) => `${count} of ${most} characters`,
   nowThere: "What the file says now",
-  mayHold: "What agent.yaml may hold",
+  mayHold: (file) => `What ${file} may hold`,
+  headKeys: {
+    description: "What its card in a chat says",
+    leads: "`true`: it answers where no other agent does",
+  },
   keys: {
     displayName: "The name that people see",
     "card.llm": "The model, such as `openai:gpt-…`. Without it the team's model answers.",

@@ -73,7 +73,11 @@ export const ko = {
   saved: "저장했어요. 다음 답부터 쓰여요.",
   length: (count: string, most: string) => `${count} / ${most}자`,
   nowThere: "지금 파일에 적힌 글",
-  mayHold: "agent.yaml에 쓸 수 있는 것",
+  mayHold: (file: string) => `${file}에 쓸 수 있는 것`,
+  headKeys: {
+    description: "채팅에서 에이전트의 카드에 보이는 소개",
+    leads: "`true`: 다른 에이전트가 답하지 않을 때 답해요",
+  },
   /** What each key is for. */
   keys: {
     displayName: "사람들에게 보이는 이름",

@@ -190,6 +190,41 @@ test("who may not approve is offered no such answer, and the reason", async () =
   expect(await seen(kim)).toEqual(["given", ["reject"]]);
 });
 
+/** What a page of AG-UI is offered where a run with this token asks for approval. */
+async function offeredToPage(token: string): Promise<unknown> {
+  const id = `ag${++sessions}`;
+  const message = { id: "m1", role: "user", content: "Pay Hong 5" };
+  const run = { threadId: id, runId: "r1", messages: [message] };
+  const answer = await fetch(`${url}/ag-ui/v1/agents/pay`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+    body: JSON.stringify({ ...run, state: {}, tools: [], context: [], forwardedProps: {} }),
+  });
+  const events = (await answer.text()).split("\n\n").filter((frame) => frame.startsWith("data: "));
+  const { outcome } = JSON.parse(events.at(-1)!.slice("data: ".length)) as {
+    outcome?: { interrupts?: readonly { responseSchema?: unknown; metadata?: unknown }[] };
+  };
+  return outcome?.interrupts?.map(({ responseSchema, metadata }) => ({ responseSchema, metadata }));
+}
+
+test("a page of AG-UI offers a yes to a person with the role alone", async () => {
+  const kim = await aToken("kim", { scopes: ["admin"], roles: ["treasury"] });
+  const [approves, rejects] = ["approve", "reject"].map((value) => ({
+    value,
+    label: value === "approve" ? "Approve" : "Reject",
+  }));
+
+  expect(await offeredToPage(kim)).toEqual([
+    {
+      responseSchema: { type: "string", enum: ["approve", "reject"] },
+      metadata: { actions: [approves, rejects] },
+    },
+  ]);
+  expect(await offeredToPage(ADMIN)).toEqual([
+    { responseSchema: { type: "string", enum: ["reject"] }, metadata: { actions: [rejects] } },
+  ]);
+});
+
 test("a role that no token has is a warning at the start", () => {
   expect(warnings.filter((line) => line.includes("role treasury"))).toEqual([
     "no token has the role treasury, which approves pay. Make one for who approves: dure token create <name> --roles treasury",
