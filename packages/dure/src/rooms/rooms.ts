@@ -36,6 +36,7 @@ import { Requests } from "./requests.ts";
 import { Responder } from "./responder.ts";
 import { AnswerRetries } from "./answer-retries.ts";
 import { RETRY_MODELS_TOPIC } from "../engine/outage-reports.ts";
+import { takeOut } from "./take-out.ts";
 import { Stops, type Stopped } from "./stops.ts";
 import { checkPerson, maySee, type RoomPerson } from "./room-person.ts";
 import { roomRetention } from "./room-retention.ts";
@@ -337,31 +338,7 @@ export class Rooms {
   /** A person takes an agent out of a thread. */
   async removeParticipant(id: string, agent: string, who: RoomPerson): Promise<void> {
     const place = await this.place(id, who);
-    const { database, store, directory, locale } = this.#setting;
-    await database.transaction(async (tx) => {
-      const open = await store.open(tx, place.id);
-      const gone = await tx.query(REMOVE, [place.id, agent]);
-      if (gone.length === 0) {
-        throw new DureError("PARTICIPANT_UNKNOWN", `${agent} takes no part in ${place.name}.`, {
-          class: "not-found",
-        });
-      }
-      await store.emit(tx, [
-        {
-          type: "room.left",
-          role: "system",
-          room: place.id,
-          agent,
-          data: { by: who.person, parent: place.parent },
-        },
-      ]);
-      if (!open || open.state === "closed" || !directory.account(place.adapter, agent)) return;
-      await this.#talk.say(tx, open, {
-        author: agent,
-        text: roomTexts(locale).removed(directory.nameOf(agent), who.person),
-        mark: "notice",
-      });
-    });
+    await takeOut(this.#setting, this.#talk, { place, agent, by: who.person });
     this.#talk.announce();
   }
 
@@ -528,11 +505,4 @@ const DIRECT = {
     where kind = 'direct'
     do update set name = $2
     returning id`,
-};
-const REMOVE = {
-  name: "rooms.remove",
-  text: `
-    delete from dure.participants
-    where place = $1 and agent = $2
-    returning agent`,
 };
