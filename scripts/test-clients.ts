@@ -75,7 +75,7 @@ async function countPayments(way: {
     PAYING_BOOK: book,
     PAYING_FAILS: fails,
     // A model that never comes back costs each of seven families the patience of a conversation.
-    PAYING_PATIENCE: /:503$/.test(fails) ? "2s" : "1m",
+    PAYING_PATIENCE: fails.endsWith(":503") ? "2s" : "1m",
     PAYING_ASKS: answer === undefined ? "" : "yes",
   };
   await writeFile(book, "");

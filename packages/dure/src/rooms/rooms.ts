@@ -45,7 +45,7 @@ import { RoomStore, type StoredMessage } from "./room-store.ts";
 import { Talk, placeUnknown, type RoomsSetting } from "./talk.ts";
 import { makeRoomsOf } from "./tenant-rooms.ts";
 import { checkText, LONGEST_TEXT, textOf } from "./text.ts";
-import { roomTexts, type RoomLocale } from "./texts.ts";
+import type { RoomLocale } from "./texts.ts";
 
 export interface RoomsOptions {
   readonly database: Database;
