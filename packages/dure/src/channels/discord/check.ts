@@ -205,6 +205,8 @@ function findingOf(
 
   return {
     ok: false,
+    // A bot from before agents made files works on: their files are named instead.
+    isWarning: missing.every((permission) => permission === NEEDS.attach),
     what: `${account.id}: lacks ${missing.join(", ")} in ${name}.`,
     hint: `Give them to its role there, or invite it again: ${invite}`,
   };

@@ -1016,6 +1016,8 @@ describe("accounts", () => {
     });
 
     const ruda = await stage.adapter.check(RUDA, { signal: never });
+    stage.discord.setPermissions(stage.ruda, stage.general, { deny: ["ATTACH_FILES"] });
+    const older = await stage.adapter.check(RUDA, { signal: never });
     const eden = await stage.adapter.check(EDEN, { signal: never });
     const seum = await stage.adapter.check({ ...RUDA, id: "seum" }, { signal: never });
 
@@ -1025,6 +1027,11 @@ describe("accounts", () => {
         "lacks CREATE_PUBLIC_THREADS, SEND_MESSAGES_IN_THREADS in #general",
       ) as string,
       hint: expect.stringContaining(`client_id=${stage.ruda.id}`) as string,
+      isWarning: false,
+    });
+    expect(older[2]).toMatchObject({
+      what: expect.stringContaining("lacks ATTACH_FILES in #general") as string,
+      isWarning: true,
     });
     expect(eden).toMatchObject([
       { ok: false, what: expect.stringContaining("does not accept the token") as string },
