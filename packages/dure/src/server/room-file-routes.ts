@@ -45,10 +45,12 @@ function upload(app: RouteApp, rooms: Rooms): void {
       },
     },
     async (request, reply) => {
+      const { room: place } = request.params;
       const who = speakerOf(request, rooms, request.query.as_person);
+      await rooms.place(place, who);
       const files: FileRef[] = [];
       for (const one of request.uploads ?? []) {
-        files.push(await rooms.upload(who, { place: request.params.room, ...one }));
+        files.push(await rooms.upload(who, { place, ...one }));
       }
       if (files.length === 0) throw noFile();
 

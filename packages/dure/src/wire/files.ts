@@ -18,7 +18,15 @@ export const fileIds = z
   .max(10)
   .meta({ description: "Ids of files of the session, from POST /v1/agent/files." });
 
+/** Parts of a form that have a file name; they never stand in the parsed body. */
+export const filePart = z.unknown().optional().meta({
+  type: "string",
+  format: "binary",
+  description: "The bytes, as a part with a file name. It may stand there several times.",
+});
+
 export const UploadBody = z.object({
+  file: filePart,
   session_id: z
     .string()
     .regex(/^[A-Za-z0-9._:@-]{1,200}$/, "must be 1–200 characters of A-Z a-z 0-9 . _ : @ -")
@@ -32,7 +40,7 @@ export const FileParams = z.object({ file_id: z.string().max(64) });
 /** The bytes of a file. */
 export const FileBytesAnswer = {
   description: "The bytes, as an attachment; an image of a room may be shown in a page.",
-  content: { "application/octet-stream": { schema: z.string() } },
+  content: { "*/*": { schema: z.string() } },
 };
 
 // --- in TypeScript's spelling

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { fileRef } from "./files.ts";
+import { filePart, fileRef } from "./files.ts";
 
 /** What files of rooms take and give. Source: docs/spec/collaboration §9. */
 
@@ -11,7 +11,7 @@ export const RoomFileParams = z.object({
 });
 export const RoomFileQuery = z.object({ as_person: person.optional() });
 /** A form with files alone. */
-export const RoomUploadBody = z.object({});
+export const RoomUploadBody = z.object({ file: filePart });
 export const RoomUploadAnswer = z.object({
   files: z.array(fileRef).meta({ description: "For `files` of the message that carries them." }),
 });

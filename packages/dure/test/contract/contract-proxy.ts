@@ -124,10 +124,10 @@ export class ContractProxy implements AsyncDisposable {
       method,
       headers: {
         "accept-encoding": "identity",
-        ...(body !== undefined && { "content-type": "application/json" }),
+        ...(body !== undefined && !isForm(body) && { "content-type": "application/json" }),
         ...headers,
       },
-      ...(body !== undefined && { body: typeof body === "string" ? body : JSON.stringify(body) }),
+      ...(body !== undefined && { body: sentAs(body) }),
     });
     const text = await answer.text();
     const isJson = /[/+]json\b/.test(answer.headers.get("content-type") ?? "") && text !== "";
@@ -142,6 +142,14 @@ export class ContractProxy implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#stack.disposeAsync();
   }
+}
+
+function isForm(body: unknown): body is FormData {
+  return body instanceof FormData;
+}
+
+function sentAs(body: unknown): string | FormData {
+  return typeof body === "string" || isForm(body) ? body : JSON.stringify(body);
 }
 
 function violationsOf(answer: Response): readonly Violation[] {

@@ -174,6 +174,19 @@ describe("good calls", () => {
     await expectGood("DELETE /v1/agent/sessions/jisu", 204);
   });
 
+  test("a file is uploaded, carried by a message and read", async () => {
+    const form = new FormData();
+    form.set("session_id", "files");
+    form.set("file", new File(["hello"], "hello.txt"));
+    const uploaded = await expectGood("POST /v1/agent/files", 201, { body: form });
+    const [{ id }] = (uploaded.body as { files: [{ id: string }] }).files;
+    await expectGood("POST /v1/agent/chat", 200, {
+      ...chat("files", "", { service: "desk", files: [id] }),
+    });
+
+    expect((await expectGood(`GET /v1/agent/files/${id}`, 200)).body).toBe("hello");
+  });
+
   test("a question to a person is listed and answered once", async () => {
     const pending = await expectGood(
       "POST /v1/agent/chat",
@@ -590,6 +603,15 @@ test.each([
   ["POST /v1/rooms/nowhere/messages", 404, { body: { text: "안녕", as_person: "mina" } }],
   ["POST /v1/rooms/nowhere/messages", 400, { body: { as_person: "mina" } }],
   ["POST /v1/rooms/nowhere/read", 404, { body: { seq: 1, as_person: "mina" } }],
+  ["POST /v1/agent/files", 400, { body: {} }],
+  ["GET /v1/agent/files/file_0", 404],
+  ["POST /v1/rooms/nowhere/files", 404, { body: new FormData() }],
+  ["GET /v1/rooms/nowhere/files/file_0", 404],
+  [
+    "POST /v1/rooms/nowhere/answer",
+    404,
+    { body: { question: "escalation_0", value: "approve", as_person: "mina" } },
+  ],
   ["GET /v1/messages/message_0", 404],
   ["GET /v1/rooms/nowhere/threads", 404],
   ["GET /v1/threads/nothing", 404],

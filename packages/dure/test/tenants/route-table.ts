@@ -456,6 +456,33 @@ export const ROUTES: Readonly<Record<string, Row>> = {
     own: "400 MESSAGE_INVALID",
     absent: PLACE,
   },
+  "POST /v1/rooms/:room/answer": {
+    scope: "rooms",
+    names: "thing",
+    isAlias: true,
+    call: ({ room }) => ({
+      path: `/v1/rooms/${room}/answer`,
+      body: { question: "escalation_0", value: "approve" },
+    }),
+    own: "404 ESCALATION_UNKNOWN",
+    absent: PLACE,
+  },
+  "POST /v1/rooms/:room/files": {
+    scope: "rooms",
+    names: "thing",
+    isAlias: true,
+    call: ({ room }) => ({ path: `/v1/rooms/${room}/files`, body: {} }),
+    own: "400 FILE_EMPTY",
+    absent: PLACE,
+  },
+  "GET /v1/rooms/:room/files/:file": {
+    scope: "rooms",
+    names: "thing",
+    isAlias: true,
+    call: ({ room }) => ({ path: `/v1/rooms/${room}/files/file_0` }),
+    own: "404 FILE_UNKNOWN",
+    absent: PLACE,
+  },
   "POST /v1/rooms/:room/read": {
     scope: "rooms",
     names: "thing",
