@@ -283,7 +283,7 @@ const ROWS: readonly (readonly [command: string, answers: Readonly<Record<string
   ["escalations show esc_2", { "/v1/escalations/esc_2": RESOLVED }],
   [
     "escalations answer esc_1 yes",
-    { "/v1/escalations/esc_1/answer": { escalation: ESCALATION, turnId: EVIL } },
+    { "/v1/escalations/esc_1/answer": { escalation: RESOLVED, turnId: EVIL } },
   ],
   ["audit", { "/v1/audit": page(DEED) }],
   ["rooms resume refused", {}],

@@ -364,6 +364,28 @@ export const SENTENCES_KO: readonly SentenceForm[] = [
 
   ["Send fewer at once.", "나눠서 보내 주세요."],
   ["These rooms keep no files.", "이 방에는 파일을 올릴 수 없어요."],
+  ["{0} bodies with files are read now.", "지금은 파일 {0}묶음을 받고 있어요."],
+  ["{0} did not give {1}: {2}.", "{0}에서 {1} 파일을 받지 못했어요."],
+  ["There is no store outside the database to {0}.", "데이터베이스 밖에 파일을 둘 곳이 없어요."],
+  ["The bytes of {0} are not those that were stored.", "{0} 파일이 저장했을 때와 달라요."],
+  ["{0} has no bytes.", "{0} 파일이 비어 있어요."],
+  ["{0} has {1}; at most {2} are taken.", "{0} 파일은 {1}예요. {2}까지 보낼 수 있어요."],
+  ["{0} is of no type that is taken.", "{0} 파일은 받지 않는 종류예요."],
+  [
+    "{0} has {1}; without a store of files at most {2} are kept.",
+    "{0} 파일은 {1}예요. 파일 저장소가 없어서 {2}까지만 보관할 수 있어요.",
+  ],
+  [
+    "The session {0} has as many files as may be kept: {1}.",
+    "대화 {0}에는 파일을 더 둘 수 없어요. {1}까지 둘 수 있어요.",
+  ],
+  [
+    "All sessions have as many files as may be kept: {0}.",
+    "파일을 더 둘 수 없어요. 모든 대화에 {0}까지 둘 수 있어요.",
+  ],
+  ['"{0}" cannot be a key of {1}.', "{1}에 둘 수 없는 이름이에요: {0}"],
+  ["{0} has {1} bytes, more than were stored.", "{0} 파일이 저장했을 때보다 커요. {1}바이트예요."],
+  ["The store of files ({0}) could not {1}: {2}.", "파일 저장소({0})에서 파일을 다루지 못했어요."],
   ["Send a link.", "링크를 보내 주세요."],
 
   [

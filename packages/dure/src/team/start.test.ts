@@ -671,6 +671,7 @@ test("stops, forgets and refusals stand in the audit log with the token's name; 
     tenant: "acme",
     name: record.id,
     person: "mina",
+    role: null,
     what: "turn.stop",
     subject: turnId,
     outcome: "done",

@@ -340,8 +340,11 @@ function emptyFile(name: string): DureError {
 
 function tooLarge(name: string, bytes: number, most: number): DureError {
   const said = harmlessWords(name);
-  const message = `${said} has ${sizeText(bytes)}; at most ${sizeText(most)} are taken.`;
-  return new DureError("FILE_TOO_LARGE", message, { class: "input", hint: "Send a smaller file." });
+  return new DureError(
+    "FILE_TOO_LARGE",
+    `${said} has ${sizeText(bytes)}; at most ${sizeText(most)} are taken.`,
+    { class: "input", hint: "Send a smaller file." },
+  );
 }
 
 function typeRefused(name: string): DureError {
@@ -354,23 +357,32 @@ function typeRefused(name: string): DureError {
 
 function storeMissing(name: string, bytes: number): DureError {
   const most = sizeText(IN_DATABASE_BYTES);
-  const message = `${name} has ${sizeText(bytes)}; without a store of files at most ${most} are kept.`;
-  return new DureError("FILE_STORE_MISSING", message, {
-    class: "unavailable",
-    hint: "Send a smaller file, or set files.store in the configuration.",
-  });
+  return new DureError(
+    "FILE_STORE_MISSING",
+    `${name} has ${sizeText(bytes)}; without a store of files at most ${most} are kept.`,
+    {
+      class: "unavailable",
+      hint: "Send a smaller file, or set files.store in the configuration.",
+    },
+  );
 }
 
 function filesFull({ session, session_bytes, tenant_bytes }: FileRow, bound: string): DureError {
-  const isSession = bound === "session";
-  const whose = isSession ? `The session ${sessionIdOfKey(session)} has` : "All sessions have";
-  const most = sizeText(isSession ? session_bytes : tenant_bytes);
-  return new DureError("FILES_FULL", `${whose} as many files as may be kept: ${most}.`, {
-    class: "limit",
-    hint: isSession
-      ? "Begin another session, or delete this one."
-      : "Delete sessions that are not needed any more, or raise files.tenantBytes.",
-  });
+  if (bound !== "session") {
+    return new DureError(
+      "FILES_FULL",
+      `All sessions have as many files as may be kept: ${sizeText(tenant_bytes)}.`,
+      {
+        class: "limit",
+        hint: "Delete sessions that are not needed any more, or raise files.tenantBytes.",
+      },
+    );
+  }
+  return new DureError(
+    "FILES_FULL",
+    `The session ${sessionIdOfKey(session)} has as many files as may be kept: ${sizeText(session_bytes)}.`,
+    { class: "limit", hint: "Begin another session, or delete this one." },
+  );
 }
 
 /** One that is not there, or not for the one who asks. */

@@ -76,10 +76,13 @@ function tooLarge(file: string, size: number): DureError {
 
 /** What went wrong in a store, with its name. */
 export function storeFailed(store: ByteStore, what: string, cause: unknown): DureError {
-  const message = `${store.name} could not ${what}: ${messageOf(cause)}.`;
-  return new DureError("FILE_STORE_FAILED", message, {
-    class: "unavailable",
-    hint: "Look whether the store of files answers and has room; then send it again.",
-    cause,
-  });
+  return new DureError(
+    "FILE_STORE_FAILED",
+    `The store of files (${store.name}) could not ${what}: ${messageOf(cause)}.`,
+    {
+      class: "unavailable",
+      hint: "Look whether the store of files answers and has room; then send it again.",
+      cause,
+    },
+  );
 }

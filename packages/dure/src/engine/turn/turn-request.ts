@@ -35,8 +35,11 @@ export function checkRequest(request: TurnRequest, bytesMost: number): void {
 
 /** More than a message carries. */
 export function tooManyFiles(count: number): DureError {
-  const message = `The message has ${count} files; ${MAX_MESSAGE_FILES} are allowed.`;
-  return new DureError("FILES_TOO_MANY", message, { class: "input", hint: "Send fewer at once." });
+  return new DureError(
+    "FILES_TOO_MANY",
+    `The message has ${count} files; ${MAX_MESSAGE_FILES} are allowed.`,
+    { class: "input", hint: "Send fewer at once." },
+  );
 }
 
 function checkSession(session: string): void {
