@@ -414,8 +414,8 @@ export const ENGINE_GUARDS: readonly Guard[] = [
   {
     id: "effects.done",
     at: { file: `${ENGINE}/effects/effects.ts` },
-    find: 'if (intent.status === "done") return { status: "done", result: intent.result };',
-    replace: "",
+    find: 'if (intent.status === "done") {',
+    replace: "if (false) {",
     tests: onceRunner("what is known to have happened under a key is not done again"),
     why: "an effect that has happened is made again",
   },

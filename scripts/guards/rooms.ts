@@ -73,9 +73,7 @@ export const ROOM_GUARDS: readonly Guard[] = [
     at: { sql: "forget_message_files" },
     find: "f.turn_id = g.id and ",
     replace: "",
-    tests: roomFilesLater(
-      "the bytes of a room's file in the database > go with the message that carries them, and not before",
-    ),
+    tests: roomFilesLater("go with the message that carries them, and not before"),
     why: "with one message the files of all messages of its place go",
   },
   // --- against endless talk
