@@ -71,8 +71,11 @@ function traces(): string[] {
   ];
 }
 
+/** Calls of the test's own providers would be spans as well. */
+const UNHELD = { held: { first: 0, every: Infinity } } as const;
+
 test("a turn is one trace: acceptance, turn, agent, and its model calls and tools under it", async () => {
-  await using t = await startTestEngine(desk, { offline: [model] });
+  await using t = await startTestEngine(desk, { ...UNHELD, offline: [model] });
 
   const { turnId } = await t.say("안녕 비밀");
 
@@ -108,7 +111,7 @@ test("a turn is one trace: acceptance, turn, agent, and its model calls and tool
 });
 
 test("turns at the same time keep their spans apart, and hang on the callers that say who they are", async () => {
-  await using t = await startTestEngine(desk, { offline: [model] });
+  await using t = await startTestEngine(desk, { ...UNHELD, offline: [model] });
 
   await Promise.all([
     t.engine.turn({ session: "a", message: "one" }, { traceParent }).done,
@@ -133,7 +136,7 @@ test("a turn that goes on in another process goes on in its trace", async () => 
   await using database = await testDatabase();
   const begun = Promise.withResolvers<void>();
   const stuck = offlineModel("desk", () => (begun.resolve(), new Promise(() => {})));
-  await using first = await startTestEngine(desk, { offline: [stuck], on: database });
+  await using first = await startTestEngine(desk, { ...UNHELD, offline: [stuck], on: database });
   const { turnId } = await first.engine.accept(
     { session: "s1", message: "hello" },
     { traceParent },
@@ -142,7 +145,7 @@ test("a turn that goes on in another process goes on in its trace", async () => 
   first.fence();
   await first.engine.store.release(first.processId);
 
-  await using second = await startTestEngine(desk, { offline: [model], on: database });
+  await using second = await startTestEngine(desk, { ...UNHELD, offline: [model], on: database });
   for await (const _ of second.engine.read(turnId));
 
   const lives = exporter.getFinishedSpans().filter(({ name }) => name === "turn desk");
@@ -153,7 +156,7 @@ test("a turn that goes on in another process goes on in its trace", async () => 
 
 test("a turn that fails says with which code, on the span of what failed and on its own", async () => {
   const broken = offlineModel("desk", () => ({ error: { status: 401, message: "비밀" } }));
-  await using t = await startTestEngine(desk, { offline: [broken] });
+  await using t = await startTestEngine(desk, { ...UNHELD, offline: [broken] });
 
   await t.say("hello");
 

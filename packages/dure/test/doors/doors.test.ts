@@ -20,6 +20,7 @@ const VALUES: Readonly<Record<string, readonly string[]>> = {
     "defineAgent",
     "defineService",
     "defineState",
+    "fileResult",
     "flow",
     "keywordRouter",
     "loadService",
@@ -129,6 +130,7 @@ const VALUES: Readonly<Record<string, readonly string[]>> = {
   ],
   "dure/team": [
     "MemoryJobs",
+    "bucketStore",
     "definePlan",
     "defineTeam",
     "exchangeInMemory",
