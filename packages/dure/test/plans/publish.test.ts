@@ -100,6 +100,9 @@ async function openWorld(tool: "gh" | "none" = "gh", script = SCRIPT): Promise<W
   return { run: await runs.runs.get(id), delivery, git, there, state };
 }
 
+/** A run, and some hundred calls of git: half a minute beside other tests on two cores. */
+const SLOW = { timeout: 120_000 } as const;
+
 test(
   "a result is one commit of the person, pushed and offered once, also after a crash in between",
   { ...FULL, timeout: 120_000 },
@@ -168,7 +171,7 @@ test(
 /** Has the form of a token, and opens nothing. */
 const TOKEN = ["gh", "p_", "Zk3mQ8vT1rY6wP0sL4nB7xC2dF5gH9jK0aSe"].join("");
 
-test("what a merge would ask about is seen before it, and a yes to that merges", async () => {
+test("what a merge would ask about is seen before it, and a yes to that merges", SLOW, async () => {
   const { run, delivery, git } = await openWorld("none", SCRIPT.replace("by a", TOKEN));
   const { signal } = new AbortController();
   const before = await git("rev-parse", "main");
@@ -188,33 +191,37 @@ test("what a merge would ask about is seen before it, and a yes to that merges",
   expect((await delivery.leaving(run, look)).review).toBeNull();
 });
 
-test("a result with a secret is neither merged nor pushed until a person has said yes to it", async () => {
-  const { run, delivery, git, there } = await openWorld("none", SCRIPT.replace("by a", TOKEN));
-  const { signal } = new AbortController();
-  const before = await git("rev-parse", "main");
-  const into = undefined;
-  const tenant = null;
-  const code = "RESULT_NEEDS_REVIEW";
-  const findings = [{ rule: "github-token", path: "src/a/a.txt", line: 1 }];
+test(
+  "a result with a secret is neither merged nor pushed until a person has said yes to it",
+  SLOW,
+  async () => {
+    const { run, delivery, git, there } = await openWorld("none", SCRIPT.replace("by a", TOKEN));
+    const { signal } = new AbortController();
+    const before = await git("rev-parse", "main");
+    const into = undefined;
+    const tenant = null;
+    const code = "RESULT_NEEDS_REVIEW";
+    const findings = [{ rule: "github-token", path: "src/a/a.txt", line: 1 }];
 
-  const refused = await delivery
-    .merge(run, { into, tenant, signal })
-    .catch((error: unknown) => error);
-  expect(refused).toMatchObject({ code, details: { count: 1, findings } });
-  await expect(delivery.publish(run, { tenant, signal })).rejects.toMatchObject({ code });
-  const wrong = { into, tenant, confirm: "0".repeat(32), signal };
-  await expect(delivery.merge(run, wrong)).rejects.toMatchObject({ code });
-  expect(await git("rev-parse", "main")).toBe(before);
-  expect(await there("branch", "--list")).toBe("");
+    const refused = await delivery
+      .merge(run, { into, tenant, signal })
+      .catch((error: unknown) => error);
+    expect(refused).toMatchObject({ code, details: { count: 1, findings } });
+    await expect(delivery.publish(run, { tenant, signal })).rejects.toMatchObject({ code });
+    const wrong = { into, tenant, confirm: "0".repeat(32), signal };
+    await expect(delivery.merge(run, wrong)).rejects.toMatchObject({ code });
+    expect(await git("rev-parse", "main")).toBe(before);
+    expect(await there("branch", "--list")).toBe("");
 
-  const { confirm } = reviewNeeded(refused)!;
-  const said: unknown[] = [];
-  const yes = { tenant, confirm, onConfirmed: (all: unknown) => said.push(all), signal };
-  const merged = await delivery.merge(run, { into, ...yes });
-  const pushed = await delivery.publish(run, yes);
+    const { confirm } = reviewNeeded(refused)!;
+    const said: unknown[] = [];
+    const yes = { tenant, confirm, onConfirmed: (all: unknown) => said.push(all), signal };
+    const merged = await delivery.merge(run, { into, ...yes });
+    const pushed = await delivery.publish(run, yes);
 
-  expect(merged).toMatchObject({ kind: "fast-forward", target: "main" });
-  expect(pushed).toMatchObject({ isNew: true, commit: merged.commit });
-  expect(said).toMatchObject([findings, findings]);
-  expect((await delivery.merge(run, { into, tenant, signal })).kind).toBe("already");
-});
+    expect(merged).toMatchObject({ kind: "fast-forward", target: "main" });
+    expect(pushed).toMatchObject({ isNew: true, commit: merged.commit });
+    expect(said).toMatchObject([findings, findings]);
+    expect((await delivery.merge(run, { into, tenant, signal })).kind).toBe("already");
+  },
+);
