@@ -877,7 +877,7 @@ const TREES = sampled(
 describe.each(TREES.rows)("$kind: a process tree", TREES.options, ({ kind, sandbox }) => {
   test(
     "that is over at once has begun and said what it said, among many others",
-    FULL,
+    { ...FULL, timeout: 120_000 },
     async () => {
       // They share a folder: what one brings back would change under the other's copy.
       const onlyReads = confinement({ writable: [], readOnly: [] });
