@@ -149,22 +149,26 @@ describe("what people may write", { timeout: 60_000 }, () => {
     expect(await rolesOf(get, takenBack)).toMatchObject({ eden: "OBSERVER", ruda: "HANDLER" });
   });
 
-  test("a message of attachments alone is handled by their names and links", FULL, async () => {
-    const stage = await discordPlatform();
-    const heard: string[] = [];
-    const team = await readyTeamOn(stage, {
-      behave: { ruda: ({ text }) => (heard.push(text), "받았어요") },
-    });
+  test(
+    "a message of attachments alone is handled by their names and what came of them",
+    FULL,
+    async () => {
+      const stage = await discordPlatform();
+      const heard: string[] = [];
+      const team = await readyTeamOn(stage, {
+        behave: { ruda: ({ text }) => (heard.push(text), "받았어요") },
+      });
 
-    stage
-      .person("민준")
-      .post(stage.places.general, "", { attachments: [{ name: "설계.pdf", size: 10 }] });
+      stage
+        .person("민준")
+        .post(stage.places.general, "", { attachments: [{ name: "설계.pdf", size: 10 }] });
 
-    await eventually(async () =>
-      expect((await stage.shown(team, "discord:general")).at(-1)).toBe("루다: 받았어요"),
-    );
-    expect(heard[0]).toMatch(/\[설계\.pdf\] https?:\/\/\S+/);
-  });
+      await eventually(async () =>
+        expect((await stage.shown(team, "discord:general")).at(-1)).toBe("루다: 받았어요"),
+      );
+      expect(heard[0]).toMatch(/\[설계\.pdf\] \(10 \w+, not read: it is gone\)/);
+    },
+  );
 });
 
 test.each([
