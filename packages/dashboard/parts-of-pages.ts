@@ -1,5 +1,7 @@
+import { parse } from "node:path";
 import type { Plugin, Rolldown } from "vite";
 import { firstWordsOf } from "./first-words.ts";
+import { FILES_OF_PARTS } from "./src/files-of-parts.ts";
 import { LANGUAGES, type Language } from "./src/words.ts";
 
 /** Files of one part of the page: its code and its sheets. */
@@ -11,7 +13,8 @@ type Parts = Readonly<Record<string, Files>>;
 /**
  * Writes, for each page and language, the document that the server sends: with the page's sheets
  * and first words, which are painted before any code has come, and with the names of its code,
- * which `first-paint.js` then asks for at once. `index.html` is for every page, without words.
+ * which `first-paint.js` then asks for at once. `index.html` is for every page, without words. The
+ * files of what is fetched later are written into `files-of-parts.ts`.
  */
 export function writePages(): Plugin {
   return {
@@ -22,7 +25,10 @@ export function writePages(): Plugin {
       handler(_options, bundle) {
         const index = bundle["index.html"];
         if (index?.type !== "asset") throw new Error("The build has no index.html.");
-        const parts = partsOf(bundle, String(index.source));
+        const { pages: parts, lazy } = partsOf(bundle, String(index.source), (module) => {
+          return (this.getModuleInfo(module)?.dynamicImporters.length ?? 0) > 0;
+        });
+        writeLazy(bundle, lazy);
         const document = withoutCode(String(index.source));
         index.source = withParts(document, parts);
 
@@ -81,24 +87,50 @@ function withParts(document: string, parts: Parts): string {
   return document.replace('src="/first-paint.js"', `src="/first-paint.js" data-parts="${packed}"`);
 }
 
-function partsOf(bundle: Rolldown.OutputBundle, document: string): Parts {
-  const chunks = Object.values(bundle).filter((one) => one.type === "chunk");
+/** What the document names, and every part whose code is fetched when it is needed. */
+function partsOf(
+  bundle: Rolldown.OutputBundle,
+  document: string,
+  isLazy: (module: string) => boolean,
+): { pages: Parts; lazy: Parts } {
+  const chunks = chunksOf(bundle);
   const byFile = new Map(chunks.map((chunk) => [chunk.fileName, chunk]));
   const code = namedIn(document, /<script type="module"[^>]* src="\/([^"]+)"/g).toReversed();
   const sheets = namedIn(document, /<link rel="stylesheet"[^>]* href="\/([^"]+)"/g);
   const preloads = namedIn(document, /<link rel="modulepreload"[^>]* href="\/([^"]+)"/g);
   const first = new Set([...code, ...preloads, ...sheets]);
 
-  const named = chunks.flatMap((chunk) => {
-    const name = /^(?:texts\.(ko|en)|(\w+)-page)$/.exec(chunk.name);
-    if (!chunk.isDynamicEntry || name === null) return [];
-    const files = [...filesOf(chunk, byFile)].filter((file) => !first.has(file));
-
-    return [[name[1] ?? name[2], files] as const];
+  // A part may share its chunk with another, and need not stand at its head.
+  const lazy = Object.fromEntries(
+    chunks.flatMap((chunk) => {
+      const files = [...filesOf(chunk, byFile)].filter((file) => !first.has(file));
+      return chunk.moduleIds.filter(isLazy).map((id) => [parse(id).name, files] as const);
+    }),
+  );
+  const named = Object.entries(lazy).flatMap(([part, files]) => {
+    const name = /^(?:texts\.(ko|en)|(\w+)-page)$/.exec(part);
+    return name === null ? [] : [[name[1] ?? name[2], files] as const];
   });
 
   // Each script stands behind what it imports.
-  return { first: [...preloads, ...code], ...Object.fromEntries(named) };
+  return { pages: { first: [...preloads, ...code], ...Object.fromEntries(named) }, lazy };
+}
+
+function writeLazy(bundle: Rolldown.OutputBundle, lazy: Parts): void {
+  const chunks = chunksOf(bundle).filter(({ code }) => code.includes(FILES_OF_PARTS));
+  if (chunks.length !== 1) throw new Error("No one chunk of the build fetches parts of the page.");
+
+  const files = [...new Set(Object.values(lazy).flat())];
+  const indexed = Object.entries(lazy).map(([name, own]) => {
+    return [name, own.map((file) => files.indexOf(file))] as const;
+  });
+  const packed = JSON.stringify({ files, parts: Object.fromEntries(indexed) });
+  // In quotes of whichever kind: names of files have none, and no backslash.
+  for (const chunk of chunks) chunk.code = chunk.code.replace(FILES_OF_PARTS, () => packed);
+}
+
+function chunksOf(bundle: Rolldown.OutputBundle): Rolldown.OutputChunk[] {
+  return Object.values(bundle).filter((one) => one.type === "chunk");
 }
 
 function namedIn(document: string, pattern: RegExp): string[] {

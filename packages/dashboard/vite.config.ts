@@ -30,7 +30,11 @@ export default defineConfig({
     emptyOutDir: true,
     target: "es2023",
     assetsInlineLimit: 0, // a data: URL for a font or script would need a wider CSP
-    modulePreload: { polyfill: false },
+    // `lazy-part.ts` asks for the code of what is fetched later.
+    modulePreload: {
+      polyfill: false,
+      resolveDependencies: (_file, needed, { hostType }) => (hostType === "html" ? needed : []),
+    },
     license: { fileName: "licences.json" }, // scripts/build.ts takes it
     rolldownOptions: {
       output: {

@@ -56,6 +56,7 @@ export function useText(): Text {
 /** A page reads one language, and the other when it is chosen. */
 async function spokenIn(language: Language): Promise<Spoken> {
   const text = await untilRead<Text>(
+    `texts.${language}`,
     language === "ko"
       ? async () => (await import("./texts.ko.ts")).ko
       : async () => (await import("./texts.en.ts")).en,

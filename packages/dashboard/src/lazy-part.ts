@@ -1,5 +1,6 @@
 import { systemClock } from "dure/client";
 import { createElement, use, type ComponentType, type FunctionComponent } from "react";
+import { filesOf } from "./files-of-parts.ts";
 import { serverWatch } from "./server-watch.ts";
 
 /** Pauses before a part of the page is fetched again, milliseconds. */
@@ -23,9 +24,11 @@ export async function fetchMissing(): Promise<void> {
 
 /**
  * A component whose code is fetched when it is needed, again when that failed. The router's own
- * reloads the whole page then: with no server nothing would be left of it.
+ * reloads the whole page then: with no server nothing would be left of it. `name` is that of the
+ * file without its ending.
  */
 export function lazyPart<Props extends object>(
+  name: string,
   read: () => Promise<ComponentType<Props>>,
 ): FunctionComponent<Props> & { readonly preload: () => Promise<void> } {
   let found: ComponentType<Props> | undefined;
@@ -34,7 +37,7 @@ export function lazyPart<Props extends object>(
 
   const fetchIt = async (): Promise<void> => {
     try {
-      found = await withRetries(read);
+      found = await withRetries(name, read);
       problem = undefined;
       missing.delete(load);
     } catch (error) {
@@ -59,25 +62,23 @@ export function lazyPart<Props extends object>(
   return Object.assign(Part, { preload: () => (found === undefined ? load() : Promise.resolve()) });
 }
 
-async function withRetries<Value>(read: () => Promise<Value>): Promise<Value> {
+async function withRetries<Value>(name: string, read: () => Promise<Value>): Promise<Value> {
   for (const pause of AGAIN_MS) {
     try {
-      await fetchLostSheets();
-      return await read();
+      return await readPart(name, read);
     } catch {
       await systemClock.sleep(pause * (0.75 + Math.random() / 2));
     }
   }
 
-  await fetchLostSheets();
-  return read();
+  return readPart(name, read);
 }
 
 /** Reads what no page can do without, for as long as the page lives. */
-export async function untilRead<Value>(read: () => Promise<Value>): Promise<Value> {
+export async function untilRead<Value>(name: string, read: () => Promise<Value>): Promise<Value> {
   for (;;) {
     try {
-      return await withRetries(read);
+      return await withRetries(name, read);
     } catch {
       await serverWatch.lookForRelease(); // which may have taken it away
       await systemClock.sleep(AGAIN_MS.at(-1)!);
@@ -85,32 +86,40 @@ export async function untilRead<Value>(read: () => Promise<Value>): Promise<Valu
   }
 }
 
-/** Addresses of stylesheets that could not be fetched. No more than the page has. */
-const lostSheets = new Set<string>();
-
-/** The bundler asks for a stylesheet once: the next try would show the part without it. */
-export function watchSheets(signal: AbortSignal): void {
-  const onError = ({ target }: Event): void => {
-    if (!(target instanceof HTMLLinkElement) || target.rel !== "stylesheet") return;
-    lostSheets.add(target.href);
-    target.remove();
-  };
-  document.addEventListener("error", onError, { capture: true, signal });
+/**
+ * A browser never asks again for a module that it could not fetch. So the files are asked for
+ * first, as often as it takes: the import then finds them in the cache.
+ */
+export async function readPart<Value>(name: string, read: () => Promise<Value>): Promise<Value> {
+  await Promise.all(filesOf(name).map(fetchFile));
+  return read();
 }
 
-async function fetchLostSheets(): Promise<void> {
-  await Promise.all([...lostSheets].map(fetchSheet));
+/** No more than the page has. */
+const fetched = new Set<string>();
+
+async function fetchFile(file: string): Promise<void> {
+  // `first-paint.js` asked for it, or an earlier part.
+  if (fetched.has(file) || document.querySelector(`link[href="${file}"]`) !== null) return;
+
+  const answer = await fetch(file);
+  if (!answer.ok) throw new Error(`${file} was answered with ${answer.status}.`);
+  await answer.arrayBuffer();
+  if (file.endsWith(".css")) await addSheet(file);
+  fetched.add(file);
 }
 
-function fetchSheet(href: string): Promise<void> {
-  lostSheets.delete(href); // a failure brings it back
+function addSheet(href: string): Promise<void> {
   return new Promise((resolve, reject) => {
     const link = document.createElement("link");
     link.rel = "stylesheet";
     link.crossOrigin = "";
     link.href = href;
     link.addEventListener("load", () => resolve());
-    link.addEventListener("error", () => reject(new Error(`${href} could not be fetched.`)));
+    link.addEventListener("error", () => {
+      link.remove();
+      reject(new Error(`${href} could not be fetched.`));
+    });
     document.head.append(link);
   });
 }

@@ -34,7 +34,6 @@ import { AppPartsContext } from "./app-parts.tsx";
 import { Drafts } from "./drafts.ts";
 import { FreshQueries } from "./fresh-queries.ts";
 import { LanguageProvider, firstSpoken } from "./language.tsx";
-import { watchSheets } from "./lazy-part.ts";
 import { inOwnTask, nextTask } from "./own-task.ts";
 import { PersonName } from "./rooms/person-name.ts";
 import { RoomData } from "./rooms/room-data.ts";
@@ -91,7 +90,6 @@ const roomPosts = new RoomPosts({
 });
 const drafts = new Drafts();
 const whole = new AbortController(); // as long as the page
-watchSheets(whole.signal);
 serverWatch.subscribe(() => {
   const { standing } = serverWatch.snapshot();
   document.documentElement.dataset["server"] = standing;

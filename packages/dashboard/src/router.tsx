@@ -12,10 +12,13 @@ const root = createRootRoute({ component: Shell });
 const home = createRoute({
   getParentRoute: () => root,
   path: "/",
-  component: lazyPart(async () => (await import("./start/start-page.tsx")).StartPage),
+  component: lazyPart("start-page", async () => (await import("./start/start-page.tsx")).StartPage),
 });
 
-const roomsPage = lazyPart(async () => (await import("./rooms/rooms-page.tsx")).RoomsPage);
+const roomsPage = lazyPart(
+  "rooms-page",
+  async () => (await import("./rooms/rooms-page.tsx")).RoomsPage,
+);
 const rooms = createRoute({ getParentRoute: () => root, path: "/rooms", component: roomsPage });
 const oneRoom = createRoute({
   getParentRoute: () => root,
@@ -28,7 +31,7 @@ const jobs = createRoute({
   getParentRoute: () => root,
   path: "/jobs",
   validateSearch: readJobFilters,
-  component: lazyPart(async () => (await import("./jobs/jobs-page.tsx")).JobsPage),
+  component: lazyPart("jobs-page", async () => (await import("./jobs/jobs-page.tsx")).JobsPage),
 });
 const oneJob = createRoute({ getParentRoute: () => jobs, path: "$id" });
 
@@ -36,40 +39,49 @@ const plans = createRoute({
   getParentRoute: () => root,
   path: "/plans",
   validateSearch: readRunFilters,
-  component: lazyPart(async () => (await import("./plans/plans-page.tsx")).PlansPage),
+  component: lazyPart("plans-page", async () => (await import("./plans/plans-page.tsx")).PlansPage),
 });
 const onePlan = createRoute({
   getParentRoute: () => root,
   path: "/plans/start/$plan",
   validateSearch: readStart,
-  component: lazyPart(async () => (await import("./plans/before-page.tsx")).BeforePage),
+  component: lazyPart(
+    "before-page",
+    async () => (await import("./plans/before-page.tsx")).BeforePage,
+  ),
 });
 // One route with a child, so that the graph stays where it is when a port is picked.
 const oneDraft = createRoute({
   getParentRoute: () => root,
   path: "/plans/drafts/$draft",
-  component: lazyPart(async () => (await import("./plans/draft-page.tsx")).DraftPage),
+  component: lazyPart("draft-page", async () => (await import("./plans/draft-page.tsx")).DraftPage),
 });
 const oneRun = createRoute({
   getParentRoute: () => root,
   path: "/plans/runs/$run",
   validateSearch: readRunLooks,
-  component: lazyPart(async () => (await import("./plans/run-page.tsx")).RunPage),
+  component: lazyPart("run-page", async () => (await import("./plans/run-page.tsx")).RunPage),
 });
 const onePort = createRoute({ getParentRoute: () => oneRun, path: "ports/$port" });
 
 const agents = createRoute({
   getParentRoute: () => root,
   path: "/agents",
-  component: lazyPart(async () => (await import("./agents/agents-page.tsx")).AgentsPage),
+  component: lazyPart(
+    "agents-page",
+    async () => (await import("./agents/agents-page.tsx")).AgentsPage,
+  ),
 });
 const oneAgent = createRoute({
   getParentRoute: () => root,
   path: "/agents/$agent",
-  component: lazyPart(async () => (await import("./agents/agent-page.tsx")).AgentPage),
+  component: lazyPart(
+    "agent-page",
+    async () => (await import("./agents/agent-page.tsx")).AgentPage,
+  ),
 });
 
-const chatPage = lazyPart(async () => (await import("./chat/chat-page.tsx")).ChatPage);
+const chatPage = lazyPart("chat-page", async () => (await import("./chat/chat-page.tsx")).ChatPage);
 const newChat = createRoute({ getParentRoute: () => root, path: "/chat", component: chatPage });
 const oneChat = createRoute({
   getParentRoute: () => root,
@@ -80,13 +92,19 @@ const oneChat = createRoute({
 const replay = createRoute({
   getParentRoute: () => root,
   path: "/replay/$turn",
-  component: lazyPart(async () => (await import("./replay/replay-page.tsx")).ReplayPage),
+  component: lazyPart(
+    "replay-page",
+    async () => (await import("./replay/replay-page.tsx")).ReplayPage,
+  ),
 });
 
 const trace = createRoute({
   getParentRoute: () => root,
   path: "/traces/$id",
-  component: lazyPart(async () => (await import("./traces/trace-page.tsx")).TracePage),
+  component: lazyPart(
+    "trace-page",
+    async () => (await import("./traces/trace-page.tsx")).TracePage,
+  ),
 });
 
 const escalations = createRoute({
@@ -94,6 +112,7 @@ const escalations = createRoute({
   path: "/escalations",
   validateSearch: readInboxTab,
   component: lazyPart(
+    "escalations-page",
     async () => (await import("./escalations/escalations-page.tsx")).EscalationsPage,
   ),
 });
@@ -101,13 +120,13 @@ const escalations = createRoute({
 const costs = createRoute({
   getParentRoute: () => root,
   path: "/costs",
-  component: lazyPart(async () => (await import("./costs/costs-page.tsx")).CostsPage),
+  component: lazyPart("costs-page", async () => (await import("./costs/costs-page.tsx")).CostsPage),
 });
 
 const audit = createRoute({
   getParentRoute: () => root,
   path: "/audit",
-  component: lazyPart(async () => (await import("./audit/audit-page.tsx")).AuditPage),
+  component: lazyPart("audit-page", async () => (await import("./audit/audit-page.tsx")).AuditPage),
 });
 
 const events = createRoute({
@@ -115,7 +134,10 @@ const events = createRoute({
   path: "/events",
   validateSearch: ({ q }: Readonly<Record<string, unknown>>): { q?: string } =>
     typeof q === "string" || typeof q === "number" ? { q: String(q) } : {},
-  component: lazyPart(async () => (await import("./events/events-page.tsx")).EventsPage),
+  component: lazyPart(
+    "events-page",
+    async () => (await import("./events/events-page.tsx")).EventsPage,
+  ),
 });
 
 const routeTree = root.addChildren([

@@ -38,7 +38,7 @@ export function useServerKorean(): ServerKorean {
 }
 
 function readKorean(): Promise<ServerKorean> {
-  return (reading ??= untilRead(async () => {
+  return (reading ??= untilRead("server-korean", async () => {
     const { SERVER_KOREAN } = await import("./server-korean.ts");
     read = SERVER_KOREAN;
     return read;

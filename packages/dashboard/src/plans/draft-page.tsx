@@ -32,7 +32,10 @@ import { useMayRun } from "./use-plans.ts";
 
 const FILE = "draft.yaml";
 
-const DraftGraph = lazyPart(async () => (await import("./draft-graph.tsx")).DraftGraph);
+const DraftGraph = lazyPart(
+  "draft-graph",
+  async () => (await import("./draft-graph.tsx")).DraftGraph,
+);
 
 /** A plan that is made ready: what it asks, its ports as a graph to change, and its start. */
 export function DraftPage(): ReactNode {

@@ -14,7 +14,7 @@ import { Critical, PortState } from "./port-state.tsx";
 import type { Sign, Signs } from "./signs.ts";
 import { PortMark, toneOf } from "./status-mark.tsx";
 
-const PortGraph = lazyPart(async () => (await import("./port-graph.tsx")).PortGraph);
+const PortGraph = lazyPart("port-graph", async () => (await import("./port-graph.tsx")).PortGraph);
 
 /**
  * The ports of a run: as a graph where there is room for one, else as a list by level. Either can

@@ -7,7 +7,7 @@ import { useEffect, useState, type ReactNode } from "react";
 import { meOf } from "./me.ts";
 import { useParts } from "../app-parts.tsx";
 import { useText } from "../language.tsx";
-import { lazyPart } from "../lazy-part.ts";
+import { lazyPart, readPart } from "../lazy-part.ts";
 import { ErrorWords } from "../problem.tsx";
 import { Prose } from "../prose.tsx";
 import { TourBar, TourProvider } from "../start/tour.tsx";
@@ -17,7 +17,7 @@ import { MenuDrawer } from "./menu-drawer.tsx";
 import { ServerBanner } from "./server-banner.tsx";
 import { Brand, Sidebar } from "./sidebar.tsx";
 
-const Login = lazyPart(async () => (await import("./login.tsx")).Login);
+const Login = lazyPart("login", async () => (await import("./login.tsx")).Login);
 
 /** How often an absent server is asked again, milliseconds. */
 const ASK_AGAIN_MS = 3_000;
@@ -103,7 +103,7 @@ function Later(): ReactNode {
     const leaving = new AbortController();
     const { signal } = leaving;
     const read = (): void => {
-      void import("./attention.tsx").then(
+      void readPart("attention", () => import("./attention.tsx")).then(
         ({ Attention: Part }) => !signal.aborted && setFound({ Part }),
         () => undefined, // no server: the page goes on without it until it is opened again
       );

@@ -39,8 +39,14 @@ const PAGES = [
   { to: "/audit", words: "audit", Icon: IconClipboardList },
 ] as const;
 
-const SessionList = lazyPart(async () => (await import("../chat/session-list.tsx")).SessionList);
-const RoomList = lazyPart(async () => (await import("../rooms/room-list.tsx")).RoomList);
+const SessionList = lazyPart(
+  "session-list",
+  async () => (await import("../chat/session-list.tsx")).SessionList,
+);
+const RoomList = lazyPart(
+  "room-list",
+  async () => (await import("../rooms/room-list.tsx")).RoomList,
+);
 
 const FOR_ADMINISTRATORS: readonly string[] = ["/costs", "/audit"];
 
