@@ -39,6 +39,8 @@ export default defineConfig({
     globalSetup: ["scripts/test-database.ts"],
     tags: [{ name: "full", description: "left out by npm test, run by npm run test:full" }],
     pool: "forks",
+    // V8 ends a process now and then when it frees code of WebAssembly (nodejs/node#64500).
+    execArgv: ["--no-wasm-code-gc"],
     maxWorkers: 3, // on two cores: tests that wait for a death or a retry leave one free
     sequence: { sequencer: SlowFirst },
     testTimeout: late ? 300_000 : 30_000,

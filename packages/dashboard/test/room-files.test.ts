@@ -115,7 +115,7 @@ describe("files of a message in a room", { timeout: 60_000 }, () => {
 
     await choose(page, [PROGRAM, textFile("맞는 것.txt")]);
     await field(page).fill("같이 보내요");
-    await tray(page).getByText("받지 않는 종류의 파일이에요.").waitFor();
+    await tray(page).getByText("run.exe 파일은 받지 않는 종류예요.").waitFor();
     await page.keyboard.press("Enter");
 
     await page.getByText("올리지 못한 파일이 있어요.").waitFor();
