@@ -1,7 +1,7 @@
 import { parse } from "node:path";
 import type { Plugin, Rolldown } from "vite";
 import { firstWordsOf } from "./first-words.ts";
-import { FILES_OF_PARTS } from "./src/files-of-parts.ts";
+import { FILES_OF_PARTS, type BuiltParts } from "./src/files-of-parts.ts";
 import { LANGUAGES, type Language } from "./src/words.ts";
 
 /** Files of one part of the page: its code and its sheets. */
@@ -20,6 +20,12 @@ export function writePages(): Plugin {
   return {
     name: "dure-pages",
     enforce: "post",
+    // `lazy-part.ts` has fetched all that an import needs.
+    load: {
+      order: "pre",
+      handler: (id) =>
+        id === "\0vite/preload-helper.js" ? "export const __vitePreload = (load) => load();" : null,
+    },
     generateBundle: {
       order: "post",
       handler(_options, bundle) {
@@ -92,7 +98,7 @@ function partsOf(
   bundle: Rolldown.OutputBundle,
   document: string,
   isLazy: (module: string) => boolean,
-): { pages: Parts; lazy: Parts } {
+): { pages: Parts; lazy: BuiltParts } {
   const chunks = chunksOf(bundle);
   const byFile = new Map(chunks.map((chunk) => [chunk.fileName, chunk]));
   const code = namedIn(document, /<script type="module"[^>]* src="\/([^"]+)"/g).toReversed();
@@ -101,30 +107,51 @@ function partsOf(
   const first = new Set([...code, ...preloads, ...sheets]);
 
   // A part may share its chunk with another, and need not stand at its head.
-  const lazy = Object.fromEntries(
-    chunks.flatMap((chunk) => {
-      const files = [...filesOf(chunk, byFile)].filter((file) => !first.has(file));
-      return chunk.moduleIds.filter(isLazy).map((id) => [parse(id).name, files] as const);
-    }),
+  const lazy = new Map(
+    chunks.flatMap((chunk) =>
+      chunk.moduleIds.filter(isLazy).map((id) => [parse(id).name, chunk.fileName] as const),
+    ),
   );
-  const named = Object.entries(lazy).flatMap(([part, files]) => {
+  const named = [...lazy].flatMap(([part, file]) => {
     const name = /^(?:texts\.(ko|en)|(\w+)-page)$/.exec(part);
+    const files = [...filesOf(byFile.get(file), byFile)].filter((one) => !first.has(one));
     return name === null ? [] : [[name[1] ?? name[2], files] as const];
   });
 
   // Each script stands behind what it imports.
-  return { pages: { first: [...preloads, ...code], ...Object.fromEntries(named) }, lazy };
+  const pages = { first: [...preloads, ...code], ...Object.fromEntries(named) };
+  return { pages, lazy: listed(lazy, byFile, first) };
 }
 
-function writeLazy(bundle: Rolldown.OutputBundle, lazy: Parts): void {
+/** What `files-of-parts.ts` reads: each file once, with what it needs itself. Pure. */
+function listed(
+  parts: ReadonlyMap<string, string>,
+  byFile: ReadonlyMap<string, Rolldown.OutputChunk>,
+  first: ReadonlySet<string>,
+): BuiltParts {
+  const all = [...parts.values()].flatMap((file) => [...filesOf(byFile.get(file), byFile)]);
+  const files = [...new Set(all)].filter((file) => !first.has(file));
+  const needs = files.map((file) => {
+    const chunk = byFile.get(file);
+    const own = [...(chunk?.imports ?? []), ...(chunk?.viteMetadata?.importedCss ?? [])];
+    return own.map((one) => files.indexOf(one)).filter((index) => index >= 0);
+  });
+  const indexed = [...parts].map(([name, file]) => [name, files.indexOf(file)] as const);
+
+  return { files, needs, parts: Object.fromEntries(indexed) };
+}
+
+function writeLazy(bundle: Rolldown.OutputBundle, lazy: BuiltParts): void {
   const chunks = chunksOf(bundle).filter(({ code }) => code.includes(FILES_OF_PARTS));
   if (chunks.length !== 1) throw new Error("No one chunk of the build fetches parts of the page.");
 
-  const files = [...new Set(Object.values(lazy).flat())];
-  const indexed = Object.entries(lazy).map(([name, own]) => {
-    return [name, own.map((file) => files.indexOf(file))] as const;
-  });
-  const packed = JSON.stringify({ files, parts: Object.fromEntries(indexed) });
+  // The lists that Vite's own would read.
+  for (const chunk of chunksOf(bundle)) {
+    chunk.code = chunk.code
+      .replace(/^const __vite__mapDeps=.*\n/, "")
+      .replaceAll(/__vite__mapDeps\(\[[\d,]*\]\)/g, "[]");
+  }
+  const packed = JSON.stringify(lazy);
   // In quotes of whichever kind: names of files have none, and no backslash.
   for (const chunk of chunks) chunk.code = chunk.code.replace(FILES_OF_PARTS, () => packed);
 }

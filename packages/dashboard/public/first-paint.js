@@ -1,5 +1,4 @@
-// Runs before the first paint, so that a dark page never flashes white. Its own file: the CSP
-// allows no inline script.
+// Before the first paint: a dark page never flashes white. The CSP allows no inline script.
 (() => {
   const chosen = localStorage.getItem("mantine-color-scheme-value");
   const dark =
@@ -7,8 +6,8 @@
   document.documentElement.setAttribute("data-mantine-color-scheme", dark ? "dark" : "light");
 })();
 
-// Asks for the code: what every page needs, the words of the language, and the page of the address.
-// The same choice of a language is in `language.tsx`: a wrong guess costs a request, nothing else.
+// Asks for the code of every page, of the language and of this page. The choice of a language is
+// that of `language.tsx`: a wrong one costs a request.
 (() => {
   const packed = document.currentScript.dataset.parts;
   if (packed === undefined) return; // while the page is made, Vite serves its modules
@@ -22,14 +21,11 @@
   const inner = { "plans/runs": "run", "plans/start": "before" }[`${first}/${second}`];
   const page = inner ?? (first === "agents" && second ? "agent" : first || "start");
 
-  const addLink = (file) => {
-    const isSheet = file.endsWith(".css");
-    const link = document.createElement("link");
-    link.rel = isSheet ? "preload" : "modulepreload";
-    if (isSheet) link.as = "style";
-    link.crossOrigin = "";
-    link.href = `/${file}`;
-    document.head.append(link);
+  // Not by a link: what one could not preload is lost for good. Read whole, it is kept.
+  const askFor = (file) => {
+    fetch(`/${file}`)
+      .then((answer) => answer.arrayBuffer())
+      .catch(() => undefined);
   };
 
   // A script each, though the last imports the others: each runs in a task of its own, in order.
@@ -48,8 +44,8 @@
     isAsked = true;
 
     parts.first.forEach(addScript);
-    setTimeout(() => (parts[wanted] ?? []).forEach(addLink)); // in tasks of their own, as the code
-    setTimeout(() => (parts[page] ?? []).forEach(addLink));
+    setTimeout(() => (parts[wanted] ?? []).forEach(askFor)); // in tasks of their own, as the code
+    setTimeout(() => (parts[page] ?? []).forEach(askFor));
   };
 
   // The words of the document are not those of this person: the frame alone is shown.

@@ -99,7 +99,7 @@ export async function readPart<Value>(name: string, read: () => Promise<Value>):
 const fetched = new Set<string>();
 
 async function fetchFile(file: string): Promise<void> {
-  // `first-paint.js` asked for it, or an earlier part.
+  // The document has its page's sheets.
   if (fetched.has(file) || document.querySelector(`link[href="${file}"]`) !== null) return;
 
   const answer = await fetch(file);
