@@ -5,10 +5,11 @@
  *   npm test                       what people wait for: tests marked `full` are left out, kill tables are samples
  *   npm test -- packages/dure/src/jobs   the checks, and the tests whose path matches
  *   npm run test:full              what `npm test` leaves out, without the checks
+ *   npm run test:full -- --within 38   the same in parts, of which none begins after so many minutes
  *   npm run test:long              everything, with the numbers of the specifications; prints the seed that repeats the run
  */
 
-import { randomInt } from "node:crypto";
+import { createHash, randomInt } from "node:crypto";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -34,13 +35,16 @@ const OPTIONS_OF = {
 
 async function main(args: readonly string[]): Promise<number> {
   const mode = args.includes("--long") ? "long" : args.includes("--full") ? "full" : "quick";
-  const paths = args.filter((argument) => !["--long", "--full", "--"].includes(argument));
+  const { paths, withinMs } = readArguments(args);
   const env = await prepareEnvironment(mode);
 
   const checks = checksOf(mode);
   const failedChecks = await runChecks(checks, env);
   const filters = mode === "full" ? await filesWithFull(paths) : paths;
-  const tests = await runVitest([...OPTIONS_OF[mode], ...filters], env);
+  const inParts = mode === "full" && withinMs !== undefined;
+  const tests = inParts
+    ? await runInParts(filters, { env, withinMs })
+    : await runVitest([...OPTIONS_OF[mode], ...filters], env);
 
   // Vitest's own closing lines stand above; these are for the reader in a hurry.
   console.log(
@@ -61,6 +65,17 @@ async function main(args: readonly string[]): Promise<number> {
   }
   console.log(`${tests.counts.passed} passed, ${tests.counts.failed} failed`);
   return failedChecks.length > 0 || tests.exitCode !== 0 || tests.counts.failed > 0 ? 1 : 0;
+}
+
+function readArguments(args: readonly string[]): { paths: string[]; withinMs?: number } {
+  const at = args.indexOf("--within");
+  const minutes = Number(args[at + 1]);
+  if (at >= 0 && !(minutes > 0)) throw new Error("--within needs a number of minutes above 0.");
+  const paths = args.filter(
+    (argument, index) =>
+      !["--long", "--full", "--", "--within"].includes(argument) && (at < 0 || index !== at + 1),
+  );
+  return at < 0 ? { paths } : { paths, withinMs: minutes * 60_000 };
 }
 
 /** `npm test` has made the checks; the run after it needs the build alone. */
@@ -86,6 +101,46 @@ async function filesWithFull(paths: readonly string[]): Promise<readonly string[
     if (/\bFULL\b|\bsampled\(/.test(text)) found.push(file);
   }
   return found;
+}
+
+/** Files of one part: two or three for each worker. A part that has begun is run to its end. */
+const PART = 9;
+
+/**
+ * All files where the time suffices. Where it does not, which ones come first changes with each
+ * commit, and those that were not begun are named: they have neither passed nor failed.
+ */
+async function runInParts(
+  files: readonly string[],
+  { env, withinMs }: { env: NodeJS.ProcessEnv; withinMs: number },
+): Promise<Awaited<ReturnType<typeof runVitest>>> {
+  const startedAt = performance.now();
+  const { stdout: commit } = await run("git", ["rev-parse", "HEAD"]);
+  const left = inOrderOf(commit.trim(), files);
+  const counts = { passed: 0, failed: 0, skipped: 0 };
+  let exitCode = 0;
+  while (left.length > 0 && performance.now() - startedAt < withinMs) {
+    const part = await runVitest([...OPTIONS_OF.full, ...left.splice(0, PART)], env);
+    exitCode ||= part.exitCode;
+    counts.passed += part.counts.passed;
+    counts.failed += part.counts.failed;
+    counts.skipped += part.counts.skipped;
+  }
+  if (left.length > 0) {
+    console.log(
+      `NOT RUN: ${left.length} of ${files.length} files were not begun within ` +
+        `${withinMs / 60_000} minutes; npm run test:full runs all. They are:`,
+    );
+    for (const file of left.toSorted()) console.log(`  ${file}`);
+  }
+  return { exitCode, counts };
+}
+
+/** As by chance, and the same again for the same commit. Pure. */
+function inOrderOf(commit: string, files: readonly string[]): string[] {
+  const place = (file: string): string =>
+    createHash("sha256").update(`${commit} ${file}`).digest("hex");
+  return files.toSorted((one, other) => place(one).localeCompare(place(other)));
 }
 
 async function prepareEnvironment(mode: Mode): Promise<NodeJS.ProcessEnv> {
