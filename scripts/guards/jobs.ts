@@ -10,8 +10,27 @@ const jobRoutes = testsIn("packages/dure/src/server/job-routes.test.ts");
 const ASKED_AT_ONCE =
   "of two that ask at once under one key the later gets the tenant's own job, or is refused";
 
+const FILES_READ =
+  "files go with a request of who may read them, and are read by who may see the job";
+
 /** Who leads an exchange, how many run, and who may look at it. */
 export const JOB_GUARDS: readonly Guard[] = [
+  {
+    id: "jobs.files.scope",
+    at: { file: "packages/dure/src/server/job-routes.ts" },
+    find: 'assertMay(request.principal!, "chat"); // as for the file itself',
+    replace: "",
+    tests: jobRoutes(FILES_READ),
+    why: "a token that may not read a conversation gets its files through a job",
+  },
+  {
+    id: "jobs.files.conversations",
+    at: { file: "packages/dure/src/rooms/place-files.ts" },
+    find: '!key.includes(" ") && ',
+    replace: "",
+    tests: jobRoutes(FILES_READ),
+    why: "a file of a job is given to one who may not see the job",
+  },
   {
     id: "take_jobs.paused",
     at: { sql: "take_jobs" },

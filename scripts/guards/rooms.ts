@@ -61,7 +61,7 @@ export const ROOM_GUARDS: readonly Guard[] = [
   {
     id: "rooms.files.conversations",
     at: { file: "packages/dure/src/server/file-routes.ts" },
-    find: "if (!found || isOfRooms(found.session)) throw unknownFile(id);",
+    find: "if (!found || !isOfConversation(found.session)) throw unknownFile(id);",
     replace: "if (!found) throw unknownFile(id);",
     tests: roomFilesLater(
       "the route of conversations knows no file of a room, and none of an agent there",

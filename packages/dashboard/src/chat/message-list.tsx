@@ -21,6 +21,7 @@ import { Fragment, memo, useMemo, useRef, type ReactNode, type RefObject } from 
 import { EscalationCard } from "../escalations/escalation-card.tsx";
 import { useFollowEnd } from "../follow-end.ts";
 import { toneOf } from "./tone.ts";
+import { FileLinks } from "../file-links.tsx";
 import { useLanguage, useText } from "../language.tsx";
 import { ErrorWords } from "../problem.tsx";
 import { whenOf } from "../when.ts";
@@ -211,24 +212,6 @@ const Message = memo(function Message(props: {
     </li>
   );
 });
-
-/** What tools have made. Its name is harmless; opened, it is only ever saved. */
-function Files({ done }: { done: Done | undefined }): ReactNode {
-  const text = useText();
-  if (done?.files === undefined) return null;
-
-  return (
-    <ul className="answer-files" aria-label={text.chat.files}>
-      {done.files.map(({ id, name }) => (
-        <li key={id}>
-          <a href={`/v1/agent/files/${encodeURIComponent(id)}`} download={name}>
-            {name}
-          </a>
-        </li>
-      ))}
-    </ul>
-  );
-}
 
 function OwnMessage(props: { entry: Entry; conversation: Conversation }): ReactNode {
   const { entry, conversation } = props;

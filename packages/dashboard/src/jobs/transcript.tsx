@@ -4,6 +4,7 @@ import type { JobDetail, JobTurn, JobWords } from "dure/client";
 import type { ReactNode } from "react";
 import { Markdown } from "../chat/markdown.tsx";
 import { Facts } from "../facts.tsx";
+import { FileLinks } from "../file-links.tsx";
 import { useLanguage, useText } from "../language.tsx";
 import { Portrait } from "../rooms/message-row.tsx";
 import { useServerNow } from "../server-clock.ts";
@@ -51,6 +52,7 @@ function RequestRow({ job }: { job: JobDetail }): ReactNode {
         </p>
         <Markdown>{job.message}</Markdown>
         {Object.keys(facts).length > 0 && <Facts value={facts} />}
+        <FilesOf job={job} turn={0} />
         {job.origin !== null && (
           <Link className="small" to="/chat/$session" params={{ session: job.origin.session }}>
             {text.jobs.toOrigin}
@@ -86,10 +88,18 @@ function TurnRow({ job, turn }: { job: JobDetail; turn: JobTurn }): ReactNode {
         ) : (
           <Markdown>{turn.text}</Markdown>
         )}
+        <FilesOf job={job} turn={turn.number} />
         <p className="turn-facts">{facts.filter((fact) => fact !== false).join(" · ")}</p>
       </div>
     </li>
   );
+}
+
+/** What came with the request (0) or with a turn. */
+function FilesOf({ job, turn }: { job: JobDetail; turn: number }): ReactNode {
+  const files = job.files.filter((file) => file.turn === turn);
+  const path = `/v1/jobs/${encodeURIComponent(job.jobId)}/files`;
+  return <FileLinks files={files} addressOf={(id) => `${path}/${id}`} />;
 }
 
 /** What a person said into it. */

@@ -211,6 +211,7 @@ const JOB: Job = {
   rootId: "job_1",
   depth: 0,
   retryOf: "job_0",
+  files: [{ id: "file_1", name: "login.log", type: "text/plain", bytes: 3, turn: 0 }],
   maxTurns: 4,
   turnsDone: 1,
   resumeCount: 1,

@@ -4,8 +4,10 @@ import type { TurnRequest } from "../engine/api.ts";
 import { DureError } from "../kernel/errors.ts";
 import { sessionKey, sessionKeyFor } from "../kernel/tenant.ts";
 import { boundsOf } from "../server/bounds.ts";
-import { turnRequestOf } from "../server/conversation-routes.ts";
+import { turnRequestOf, withUploads } from "../server/conversation-routes.ts";
 import { callerOf } from "../server/guard.ts";
+import { fileOfPart } from "../server/part-files.ts";
+import type { Upload } from "../server/uploads.ts";
 import { fieldError } from "../server/problem.ts";
 import type { ServerParts } from "../server/server.ts";
 import { viewOf } from "../server/tenants.ts";
@@ -71,9 +73,11 @@ export class A2aDesk {
   }
 
   async #begin({ message, configuration }: A2aSend): Promise<Begun> {
-    const text = textOf(message, configuration?.acceptedOutputModes ?? []);
+    const { text, files } = saidIn(message, configuration?.acceptedOutputModes ?? []);
     const { messageId, taskId } = message;
-    const bodyHash = hash(JSON.stringify([text, taskId ?? null]));
+    const bodyHash = hash(
+      JSON.stringify([text, taskId ?? null, ...files.map(({ bytes }) => hash(bytes))]),
+    );
     const before = taskId === undefined ? undefined : await this.stored(taskId);
     const session = this.#sessionOf(message, before);
     this.#request.sessionId = session;
@@ -83,7 +87,9 @@ export class A2aDesk {
     if (known && known.bodyHash !== bodyHash) throw keyReused();
     if (known) return known;
 
-    const turn = this.#turnOf({ text, session, before });
+    this.#request.uploads = files;
+    const said = this.#turnOf({ text, session, before, mayBeEmpty: files.length > 0 });
+    const turn = await withUploads(this.#parts, this.#request, said);
     const key = `a2a-${hash(`${session} ${messageId}`)}`;
     // An agent that asks again gives the same words another id.
     const repeats = before || message.contextId !== undefined ? "session" : "caller";
@@ -95,10 +101,15 @@ export class A2aDesk {
   }
 
   /** A yes counts for the question of the task that is gone on with, and for no other. */
-  #turnOf(said: { text: string; session: string; before: StoredTask | undefined }): TurnRequest {
-    const { text: message, session, before } = said;
+  #turnOf(said: {
+    text: string;
+    session: string;
+    before: StoredTask | undefined;
+    mayBeEmpty: boolean;
+  }): TurnRequest {
+    const { text: message, session, before, mayBeEmpty } = said;
     const body = { session_id: session, service: this.#service, message };
-    const turn = turnRequestOf(body, boundsOf(this.#parts.limits));
+    const turn = turnRequestOf(body, boundsOf(this.#parts.limits), { mayBeEmpty });
     if (!before) return { ...turn, lastQuestion: null };
 
     const state = stateOf(before, this.stages);
@@ -177,7 +188,8 @@ export class A2aDesk {
     task: StoredTask,
     how: { historyLength?: number | undefined; withArtifacts?: boolean | undefined },
   ): TaskJson {
-    return taskJson(task, { stages: this.stages, ...how });
+    const { protocol, host } = this.#request;
+    return taskJson(task, { stages: this.stages, origin: `${protocol}://${host}`, ...how });
   }
 }
 
@@ -191,20 +203,26 @@ export function assertService({ conversations }: ServerParts, service: string): 
   });
 }
 
-/** Throws `NOT_SPOKEN` for what is not text. Pure. */
-function textOf({ parts }: A2aSend["message"], outputModes: readonly string[]): string {
+/** Throws `NOT_SPOKEN` for what is neither text nor bytes. Pure. */
+function saidIn(
+  { parts }: A2aSend["message"],
+  outputModes: readonly string[],
+): { text: string; files: readonly Upload[] } {
   const isTextWanted = outputModes.every((mode) => !/^(text\/(plain|\*)|\*\/\*)$/.test(mode));
   if (outputModes.length > 0 && isTextWanted) {
     const what = "are not spoken; answers are text/plain";
     throw fieldError("NOT_SPOKEN", "acceptedOutputModes", what);
   }
 
-  const pieces = parts.map(({ text }) => {
-    if (typeof text === "string") return text;
-    throw fieldError("NOT_SPOKEN", "parts", "hold something else than text");
-  });
+  const pieces: string[] = [];
+  const files: Upload[] = [];
+  for (const { text, raw, filename: name } of parts) {
+    if (typeof text === "string") pieces.push(text);
+    else if (typeof raw === "string") files.push(fileOfPart({ data: raw, name, field: "parts" }));
+    else throw fieldError("NOT_SPOKEN", "parts", "hold something else than text and bytes");
+  }
 
-  return pieces.join("\n");
+  return { text: pieces.join("\n"), files };
 }
 
 function stateNamed(name: string): TaskState {
@@ -221,6 +239,6 @@ function keyReused(): DureError {
   );
 }
 
-function hash(text: string): string {
+function hash(text: string | Uint8Array): string {
   return createHash("sha256").update(text).digest("hex");
 }

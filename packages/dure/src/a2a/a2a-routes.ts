@@ -4,6 +4,7 @@ import type { Database } from "../durable/database.ts";
 import { DureError } from "../kernel/errors.ts";
 import { parseJsonBody } from "../server/body.ts";
 import { boundsOf } from "../server/bounds.ts";
+import { PARTS_BYTES } from "../server/part-files.ts";
 import type { RouteApp, ServerParts } from "../server/server.ts";
 import { A2aParams, A2aPushParams, A2aPutPush, A2aTaskParams } from "../wire/a2a.ts";
 import { A2aDesk, assertService, type A2aStored } from "./a2a-desk.ts";
@@ -19,12 +20,10 @@ import { getPush, listPushes, putPush, removePush } from "./push-exchange.ts";
 import { PushRows } from "./push-rows.ts";
 import { TaskRows } from "./task-rows.ts";
 
-/** Bytes of a request. Source: docs/spec/interop §7. */
-const MAX_REQUEST = 1_048_576;
-
 const config = { scope: "chat" } as const;
-const overRest = { ...config, refusal: restError, audit: false, stream: true } as const;
-const overRpc = { ...config, refusal: rpcError, audit: false, stream: true } as const;
+const told = { audit: false, stream: true, uploads: "parts" } as const;
+const overRest = { ...config, ...told, refusal: restError } as const;
+const overRpc = { ...config, ...told, refusal: rpcError } as const;
 
 /** What the routes are given besides the parts of the server. */
 export interface A2aOptions {
@@ -101,7 +100,7 @@ function rpc(app: RouteApp, parts: ServerParts, stored: A2aStored): void {
     "/a2a/v1/:service",
     {
       config: overRpc,
-      bodyLimit: MAX_REQUEST,
+      bodyLimit: PARTS_BYTES,
       schema: { hide: true, params: A2aParams },
     },
     async (request, reply) => {
@@ -120,7 +119,7 @@ function rest(app: RouteApp, parts: ServerParts, stored: A2aStored): void {
   const exchangeOf = restExchange(app, parts, stored);
   const schema = { hide: true, params: A2aParams } as const;
   const ofTask = { hide: true, params: A2aTaskParams } as const;
-  const bodyLimit = MAX_REQUEST;
+  const bodyLimit = PARTS_BYTES;
 
   // `::` is a colon: message:send, message:stream.
   for (const verb of ["send", "stream"] as const) {
@@ -177,7 +176,7 @@ function pushRoutes(app: RouteApp, parts: ServerParts, stored: A2aStored): void 
   const ofTask = { config: overRest, schema: { hide: true, params: A2aTaskParams } } as const;
   const ofOne = { config: overRest, schema: { hide: true, params: A2aPushParams } } as const;
 
-  app.post(all, { ...ofTask, bodyLimit: MAX_REQUEST }, async (request, reply) => {
+  app.post(all, { ...ofTask, bodyLimit: PARTS_BYTES }, async (request, reply) => {
     const { service, task: taskId } = request.params;
     const asked = parsed(A2aPutPush, { ...(request.body as object | undefined), taskId });
     reply.code(201);

@@ -103,6 +103,12 @@ function isMidway({ nextAction, stateSnapshot: { stage } }: Done, stages: Stages
 export interface PartJson {
   readonly text: string;
 }
+/** A file at this server: read with the token of the task. */
+export interface FilePartJson {
+  readonly url: string;
+  readonly filename: string;
+  readonly mediaType: string;
+}
 export interface MessageJson {
   readonly messageId: string;
   readonly contextId: string;
@@ -125,7 +131,7 @@ export interface TaskJson {
 }
 export interface ArtifactJson {
   readonly artifactId: string;
-  readonly parts: readonly PartJson[];
+  readonly parts: readonly (PartJson | FilePartJson)[];
 }
 
 /** Messages of a task that are told at most. */
@@ -133,6 +139,8 @@ const MAX_HISTORY = 100;
 
 export interface TaskView {
   readonly stages: Stages;
+  /** The server's address as its client knows it. Absent: files are not told. */
+  readonly origin?: string | undefined;
   /** Messages of the history; undefined: all of the last ones. */
   readonly historyLength?: number | undefined;
   /** Default true. */
@@ -145,17 +153,29 @@ export function taskJson(task: StoredTask, view: TaskView): TaskJson {
   const status = statusOf(task, view.stages);
   const wanted = Math.min(historyLength, MAX_HISTORY);
   const history = wanted === 0 ? undefined : historyOf(task).slice(-wanted);
-  const artifacts = withArtifacts ? artifactsOf(task, status.state) : undefined;
+  const artifacts = withArtifacts ? artifactsOf(task, status.state, view.origin) : undefined;
 
   return { id: task.id, contextId: task.context, status, artifacts, history };
 }
 
-/** An answer is the artifact of the task; a question is said with its state. */
-function artifactsOf(task: StoredTask, state: TaskState): readonly ArtifactJson[] {
+/** An answer is the artifact of the task, what tools made another; a question is said with its state. */
+function artifactsOf(
+  task: StoredTask,
+  state: TaskState,
+  origin: string | undefined,
+): readonly ArtifactJson[] {
   const { id, done } = lastOf(task);
   if (state !== "TASK_STATE_COMPLETED" || !done) return [];
 
-  return [{ artifactId: id, parts: [{ text: done.message }] }];
+  const answer = { artifactId: id, parts: [{ text: done.message }] };
+  const made = origin === undefined ? [] : (done.files ?? []);
+  const files = made.map(({ id: file, name: filename, type: mediaType }) => ({
+    url: `${origin}/v1/agent/files/${encodeURIComponent(file)}`,
+    filename,
+    mediaType,
+  }));
+
+  return files.length === 0 ? [answer] : [answer, { artifactId: `${id}-files`, parts: files }];
 }
 
 function statusOf(task: StoredTask, stages: Stages): StatusJson {

@@ -1,8 +1,12 @@
 import { DureError } from "../kernel/errors.ts";
+import { FILE_TYPES } from "../kernel/files.ts";
 import type { ServiceInfo } from "../wire/turns.ts";
 
 /** The version that is spoken; any 1.x is answered. */
 export const A2A_VERSION = "1.0";
+
+/** Words, and files of these types. */
+const INPUT_MODES = [...new Set(["text/plain", ...Object.keys(FILE_TYPES)])];
 
 /** What a card says besides the service. */
 export interface CardFacts {
@@ -34,7 +38,7 @@ export function agentCard(service: ServiceInfo, facts: CardFacts): object {
     capabilities: { streaming: true, pushNotifications: true },
     securitySchemes: { token: { httpAuthSecurityScheme: { scheme: "Bearer" } } },
     securityRequirements: [{ schemes: { token: { list: [] } } }],
-    defaultInputModes: ["text/plain"],
+    defaultInputModes: INPUT_MODES,
     defaultOutputModes: ["text/plain"],
     skills: [{ id: name, name: title || name, description: words, tags: ["dure"], examples }],
   };

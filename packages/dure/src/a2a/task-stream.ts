@@ -43,10 +43,15 @@ export class TaskTeller {
   /** What is left to say: the answer stands whole, a question takes the words back. */
   end(task: TaskJson): readonly StreamJson[] {
     const { taskId, contextId } = this.#told;
-    const answer = task.artifacts?.[0]?.parts[0]?.text ?? "";
+    const [said, ...files] = task.artifacts ?? [];
+    const [words] = said?.parts ?? [];
+    const answer = words && "text" in words ? words.text : "";
     const statusUpdate = { taskId, contextId, status: task.status };
+    const made = files.map((artifact) => ({
+      artifactUpdate: { taskId, contextId, artifact, append: false, lastChunk: true },
+    }));
 
-    return [...this.#rest(answer), { statusUpdate }];
+    return [...this.#rest(answer), ...made, { statusUpdate }];
   }
 
   #rest(answer: string): readonly StreamJson[] {

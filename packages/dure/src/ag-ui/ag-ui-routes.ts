@@ -4,8 +4,9 @@ import { createHttp, readJson } from "../client/http.ts";
 import { DureError } from "../kernel/errors.ts";
 import type { Done } from "../kernel/turn-events.ts";
 import { boundsOf } from "../server/bounds.ts";
-import { acceptOptionsOf, turnRequestOf } from "../server/conversation-routes.ts";
+import { acceptOptionsOf, turnRequestOf, withUploads } from "../server/conversation-routes.ts";
 import { callerOf } from "../server/guard.ts";
+import { PARTS_BYTES } from "../server/part-files.ts";
 import type { RouteApp, ServerParts } from "../server/server.ts";
 import { asAnsweredBy } from "../server/known-person.ts";
 import { answerWithStream } from "../server/stream-answer.ts";
@@ -15,16 +16,13 @@ import { askedRun, keyOfRun, type AskedRun } from "./asked-run.ts";
 import { FAREWELL, RunEvents, type OpenDecision } from "./run-events.ts";
 import { tellRun } from "./tell-run.ts";
 
-/** Bytes of a request: clients send all messages each time. */
-const MAX_INPUT = 1_048_576;
-
 /** Services and agents for AG-UI's clients. Source: docs/spec/interop §9. */
 export const agUiRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts) => {
   app.post(
     "/ag-ui/v1/agents/:service",
     {
-      config: { scope: "chat", stream: true, audit: false },
-      bodyLimit: MAX_INPUT,
+      config: { scope: "chat", stream: true, audit: false, uploads: "parts" },
+      bodyLimit: PARTS_BYTES, // clients send all messages each time
       schema: { hide: true, params: AgUiParams, body: AgUiInput },
     },
     async (request, reply) => {
@@ -51,11 +49,13 @@ async function begin(asked: AskedRun, begun: Begun): Promise<string | undefined>
   if (asked.kind === "decision") return decide(asked, begun);
 
   const { parts, request, input, service } = begun;
-  const { text: message, confirmId: confirm_id, background } = asked;
+  const { text: message, confirmId: confirm_id, background, files } = asked;
   const callerTools = takesTools(parts, service) ? asked.callerTools : undefined;
   const body = { session_id: input.threadId, service, message, confirm_id };
-  const mayBeEmpty = callerTools?.results !== undefined;
-  const turn = turnRequestOf(body, boundsOf(parts.limits), { mayBeEmpty });
+  const mayBeEmpty = callerTools?.results !== undefined || files.length > 0;
+  const words = turnRequestOf(body, boundsOf(parts.limits), { mayBeEmpty });
+  request.uploads = files;
+  const turn = await withUploads(parts, request, words);
   const options = { ...acceptOptionsOf(request), key: keyOfRun(input) };
   const said = { ...turn, background, callerTools };
   const { turnId } = await parts.conversations.accept(said, options);

@@ -2,6 +2,8 @@ import { createHash } from "node:crypto";
 import { cutBytes } from "../kernel/cut-bytes.ts";
 import { turnOfCall, type CallerTools } from "../engine/caller/caller-tools.ts";
 import { isObject, type JsonObject } from "../kernel/json.ts";
+import { fileOfPart } from "../server/part-files.ts";
+import type { Upload } from "../server/uploads.ts";
 import { fieldError } from "../server/problem.ts";
 import { AgUiContent, type AgUiInput } from "../wire/ag-ui.ts";
 
@@ -10,6 +12,7 @@ export type AskedRun =
   | {
       readonly kind: "message";
       readonly text: string;
+      readonly files: readonly Upload[];
       /** The question that it answers. */
       readonly confirmId: string | undefined;
       readonly background: string | undefined;
@@ -34,17 +37,22 @@ export function askedRun(input: AgUiInput): AskedRun {
   if (resume?.interruptId.startsWith("escalation_")) return decisionOf(resume);
 
   const results = resume ? undefined : lastResults(input);
+  const said = results ? NOTHING : saidBy(input, resume);
   return {
     kind: "message",
-    text: results ? "" : wordsAsked(input, resume),
+    ...said,
     confirmId: resume?.interruptId,
     background: backgroundOf(input),
     callerTools: callerToolsOf(input, results),
   };
 }
 
-function wordsAsked(input: AgUiInput, resume: Resume | undefined): string {
-  return resume ? replyOf(resume) : lastMessage(input);
+type Said = Pick<Extract<AskedRun, { kind: "message" }>, "text" | "files">;
+
+const NOTHING: Said = { text: "", files: [] };
+
+function saidBy(input: AgUiInput, resume: Resume | undefined): Said {
+  return resume ? { text: replyOf(resume), files: [] } : lastMessage(input);
 }
 
 /**
@@ -77,7 +85,7 @@ function replyOf({ status, payload }: Resume): string {
   return said === false ? "no" : "ok";
 }
 
-function lastMessage({ messages }: AgUiInput): string {
+function lastMessage({ messages }: AgUiInput): Said {
   const last = messages.at(-1);
   if (last?.role !== "user") {
     throw fieldError("REQUEST_INVALID", "messages", "does not end with a message of the user");
@@ -87,15 +95,21 @@ function lastMessage({ messages }: AgUiInput): string {
   if (!content.success) {
     throw fieldError("REQUEST_INVALID", "messages", "ends with a message that is no text");
   }
-  if (typeof content.data === "string") return content.data;
+  if (typeof content.data === "string") return { text: content.data, files: [] };
 
-  const pieces = content.data.map(({ type, text }) => {
-    if (type === "text" && text !== undefined) return text;
-    const why = `a part of the type "${type}" is not taken; only text is`;
-    throw fieldError("NOT_SPOKEN", "messages", why);
-  });
+  const pieces: string[] = [];
+  const files: Upload[] = [];
+  for (const { type, text, source } of content.data) {
+    if (type === "text" && text !== undefined) pieces.push(text);
+    else if (source?.type === "data") {
+      files.push(fileOfPart({ data: source.value, field: "messages" }));
+    } else {
+      const why = `a part of the type "${type}" is not taken; only text and bytes are`;
+      throw fieldError("NOT_SPOKEN", "messages", why);
+    }
+  }
 
-  return pieces.join("\n");
+  return { text: pieces.join("\n"), files };
 }
 
 /** What the page's tools gave for the calls of the last turn; undefined: it says something else. */

@@ -3,18 +3,17 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
 import { codeOf } from "../kernel/errors.ts";
 import { boundsOf } from "../server/bounds.ts";
-import { acceptOptionsOf, turnRequestOf } from "../server/conversation-routes.ts";
+import { acceptOptionsOf, turnRequestOf, withUploads } from "../server/conversation-routes.ts";
 import { callerOf } from "../server/guard.ts";
 import { assertNotOwn } from "../server/own-sessions.ts";
+import { fileOfPart, PARTS_BYTES } from "../server/part-files.ts";
+import type { Upload } from "../server/uploads.ts";
 import { fieldError } from "../server/problem.ts";
 import type { RouteApp, ServerParts } from "../server/server.ts";
 import { answerWithStream } from "../server/stream-answer.ts";
 import { UiChatBody, UiChatParams, UiStreamParams } from "../wire/ai-sdk.ts";
 import { IdempotencyHeaders } from "../wire/turns.ts";
 import { FAREWELL, tellTurn, UiTurn } from "./ui-turn.ts";
-
-/** Bytes of a request: `useChat` sends all messages each time. */
-const MAX_CHAT = 1_048_576;
 
 const config = { scope: "chat", stream: true } as const;
 
@@ -28,17 +27,20 @@ function sendMessage(app: RouteApp, parts: ServerParts): void {
   app.post(
     "/ai-sdk/v1/chat/:service",
     {
-      config: { ...config, audit: false },
-      bodyLimit: MAX_CHAT,
+      config: { ...config, audit: false, uploads: "parts" },
+      bodyLimit: PARTS_BYTES, // `useChat` sends all messages each time
       schema: { hide: true, params: UiChatParams, headers: IdempotencyHeaders, body: UiChatBody },
     },
     async (request, reply) => {
       const { id: session, confirm_id } = request.body;
-      const { text: message, key } = lastMessage(request.body);
+      const { text: message, key, files } = lastMessage(request.body);
       const { service } = request.params;
       const body = { session_id: session, service, message, confirm_id };
-      const turn = turnRequestOf(body, boundsOf(parts.limits));
+      const mayBeEmpty = files.length > 0;
+      const said = turnRequestOf(body, boundsOf(parts.limits), { mayBeEmpty });
       request.sessionId = session;
+      request.uploads = files;
+      const turn = await withUploads(parts, request, said);
 
       const options = acceptOptionsOf(request);
       const accepted = { ...options, key: options.key ?? key };
@@ -108,7 +110,11 @@ async function stream({ parts, request, reply }: Exchange, turnId: string): Prom
  * What is said: the last message. Its own id is its key, so that it is one turn however often it is
  * sent. Throws `NOT_SPOKEN`, `REQUEST_INVALID`. Pure.
  */
-function lastMessage({ id, messages, trigger }: UiChatBody): { text: string; key: string } {
+function lastMessage({ id, messages, trigger }: UiChatBody): {
+  text: string;
+  key: string;
+  files: readonly Upload[];
+} {
   if (trigger !== undefined && trigger !== "submit-message") {
     const hint = "A session keeps what was said; say something new.";
     throw fieldError("NOT_SPOKEN", "trigger", `"${trigger}" is not done here`, hint);
@@ -119,12 +125,17 @@ function lastMessage({ id, messages, trigger }: UiChatBody): { text: string; key
     throw fieldError("REQUEST_INVALID", "messages", "does not end with a message of the user");
   }
 
-  const pieces = last.parts.map(({ type, text }) => {
-    if (type === "text" && text !== undefined) return text;
-    const why = `a part of the type "${type}" is not taken; only text is`;
-    throw fieldError("NOT_SPOKEN", "messages", why);
-  });
+  const pieces: string[] = [];
+  const files: Upload[] = [];
+  for (const { type, text, url, filename: name } of last.parts) {
+    if (type === "text" && text !== undefined) pieces.push(text);
+    else if (type === "file") files.push(fileOfPart({ url, name, field: "messages" }));
+    else {
+      const why = `a part of the type "${type}" is not taken; only text and files are`;
+      throw fieldError("NOT_SPOKEN", "messages", why);
+    }
+  }
   const key = createHash("sha256").update(`${id} ${last.id}`).digest("hex");
 
-  return { text: pieces.join("\n"), key: `ui-${key}` };
+  return { text: pieces.join("\n"), key: `ui-${key}`, files };
 }

@@ -76,9 +76,14 @@ export class UiTurn {
     const rest = message.slice(this.#text.length);
     const said = rest === "" ? "" : this.say(rest);
     const close = this.#closeText();
+    const files = (done.files ?? []).map(({ id, type }) => ({
+      type: "file",
+      url: `/v1/agent/files/${encodeURIComponent(id)}`,
+      mediaType: type,
+    }));
     const finish = { type: "finish", finishReason: "stop", messageMetadata: metadataOf(done) };
 
-    return `${before}${said}${close}${frames({ type: "finish-step" }, finish)}${LAST}`;
+    return `${before}${said}${close}${frames(...files, { type: "finish-step" }, finish)}${LAST}`;
   }
 
   get #part(): string {

@@ -57,6 +57,12 @@ export class JobsClient {
     );
   }
 
+  /** The bytes of a file of a job (`files`). */
+  async downloadFile(jobId: string, fileId: string, options: Options = {}): Promise<Blob> {
+    const path = `${pathOf(jobId)}/files/${encodeURIComponent(fileId)}`;
+    return (await this.#http.request(path, pass(options))).blob();
+  }
+
   /** Cancels it and all that it asked for. */
   cancel(jobId: string, options: Options = {}): Promise<Job> {
     return this.#post(`${pathOf(jobId)}/cancel`, undefined, options);

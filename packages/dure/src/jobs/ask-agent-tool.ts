@@ -1,6 +1,8 @@
 import { z } from "zod";
 import { isRefusal } from "../durable/passing.ts";
+import { fileResult, type FileResult } from "../engine/agent/file-result.ts";
 import { tool, type AnyTool } from "../engine/agent/tool.ts";
+import { MAX_MESSAGE_FILES } from "../kernel/files.ts";
 import type { AskResult } from "./ask.ts";
 import type { Jobs } from "./jobs.ts";
 
@@ -37,6 +39,11 @@ const input = z.object({
   payload: z
     .looseObject({ kind: z.enum(["task_delegation", "status_report", "question", "answer"]) })
     .optional(),
+  files: z
+    .array(z.string().min(1).max(200))
+    .max(MAX_MESSAGE_FILES)
+    .optional()
+    .describe("Names of files of this conversation that go with it."),
   idempotencyKey: z.string().min(1).max(150).optional(),
 });
 
@@ -58,7 +65,7 @@ const FORBIDDEN = new Set(["JOB_NOT_ALLOWED"]);
  * @param requester the id of the agent that has the tool.
  */
 export function askAgentTool(
-  jobs: Pick<Jobs, "ask">,
+  jobs: Pick<Jobs, "ask" | "bytesOf">,
   { requester }: { requester: string },
 ): AnyTool {
   return tool({
@@ -73,9 +80,9 @@ export function askAgentTool(
       { idempotencyKey, ...request },
       { key, session, turn },
       { signal },
-    ): Promise<AskResult | AskRefused> => {
+    ): Promise<AskResult | AskRefused | FileResult<AskResult>> => {
       try {
-        return await jobs.ask(
+        const result = await jobs.ask(
           {
             ...request,
             requester,
@@ -84,6 +91,9 @@ export function askAgentTool(
           },
           { signal },
         );
+        if (result.status !== "ok" || !result.files) return result;
+        const { files, ...told } = result;
+        return fileResult(told, await jobs.bytesOf(result.jobId, files, { signal }));
       } catch (error) {
         if (signal.aborted || !isRefusal(error)) throw error;
         return {

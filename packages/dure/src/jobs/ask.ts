@@ -1,5 +1,6 @@
 import type { JobAnswer } from "../wire/jobs.ts";
 import { DureError } from "../kernel/errors.ts";
+import { MAX_MESSAGE_FILES, type FileRef } from "../kernel/files.ts";
 import { isAllowed, type AskRules } from "./allowlist.ts";
 import type { ExchangeAgent } from "./exchange.ts";
 import { decideIntent, turnsOf } from "./intent.ts";
@@ -23,6 +24,10 @@ export interface AskRequest {
   readonly topic?: string | undefined;
   readonly conversationId?: string | undefined;
   readonly payload?: unknown;
+  /** Names of files of the origin's session that go with it. Of one name the newest. */
+  readonly files?: readonly string[] | undefined;
+  /** Files that go with it in place of these, whichever sessions have them: the caller may read them. */
+  readonly carried?: readonly FileRef[] | undefined;
   /** The same key gives the same job. */
   readonly key?: string | undefined;
   /**
@@ -166,7 +171,7 @@ export function checkText(text: string, bytesMost: number): void {
 
 /** What the caller of a job that has ended is told; success only where there was some. Pure. */
 export function resultOf(
-  job: Pick<JobDetail, "jobId" | "status" | "outcome" | "lastError" | "answer">,
+  job: Pick<JobDetail, "jobId" | "status" | "outcome" | "lastError" | "answer" | "files">,
 ): AskResult {
   const { jobId } = job;
   if (job.status === "COMPLETED") {
@@ -176,6 +181,7 @@ export function resultOf(
       reply: answer?.text ?? "",
       how: answer?.how,
       by: answer?.by ?? null,
+      files: givenFiles(job.files),
       jobId,
     };
   }
@@ -185,6 +191,14 @@ export function resultOf(
     hint: job.lastError?.message ?? `The job ended as ${job.outcome}.`,
     jobId,
   };
+}
+
+/** What the asked agent has made in its turns, the newest last. Undefined: nothing. Pure. */
+function givenFiles(files: JobDetail["files"]): readonly FileRef[] | undefined {
+  const made = new Map(
+    files.filter(({ turn }) => turn % 2 === 1).map(({ turn: _turn, ...file }) => [file.id, file]),
+  );
+  return made.size === 0 ? undefined : [...made.values()].slice(-MAX_MESSAGE_FILES);
 }
 
 export function agentUnknown(id: string, agents: readonly ExchangeAgent[]): DureError {

@@ -1,8 +1,10 @@
 import { createHash } from "node:crypto";
 import { DureError } from "../kernel/errors.ts";
+import type { FileRef } from "../kernel/files.ts";
 import { ulid } from "../kernel/ids.ts";
 import { canonicalJson } from "../kernel/json.ts";
 import { sessionKey } from "../kernel/tenant.ts";
+import { filesNamed } from "../durable/files/named-files.ts";
 import type { AskRules } from "./allowlist.ts";
 import {
   agentUnknown,
@@ -44,6 +46,7 @@ export class JobAsking {
       request.tenant ?? (origin && (await reader.session(origin.session))?.tenant) ?? "";
     const target = await this.#target(request, tenant);
     checkPair(asking, target, allow, agents.all());
+    const files = request.carried ?? (await this.#filesOf(request));
     const job: NewJob = {
       id: newJobId(),
       tenant,
@@ -55,6 +58,7 @@ export class JobAsking {
       intent,
       conversation: request.conversationId ?? null,
       new_conversation: `conv_${ulid()}`,
+      files,
       parent: (origin && jobOfSession(origin.session)) ?? null,
       max_turns: maxTurns,
       key: request.key === undefined ? null : `ask:${asking.id}:${request.key}`,
@@ -65,6 +69,7 @@ export class JobAsking {
         request.topic,
         request.conversationId,
         request.maxTurns,
+        ...files.map(({ id }) => id),
       ]),
       origin_session: origin?.session ?? null,
       origin_turn: origin?.turn ?? null,
@@ -83,6 +88,13 @@ export class JobAsking {
   /** Also one that is no longer in the team. */
   named(id: string): Pick<ExchangeAgent, "id" | "displayName"> {
     return this.#parts.agents.find(id) ?? { id, displayName: id };
+  }
+
+  /** Throws `FILE_UNKNOWN`. */
+  async #filesOf({ files: names = [], origin }: AskRequest): Promise<readonly FileRef[]> {
+    if (names.length === 0) return [];
+    const known = origin ? await this.#parts.reader.filesOf(origin.session) : [];
+    return filesNamed(names, known);
   }
 
   #agent(id: string): ExchangeAgent {

@@ -1,4 +1,5 @@
 import type { Clock } from "../kernel/clock.ts";
+import type { FileRef } from "../kernel/files.ts";
 import { isBlank } from "./conclusion.ts";
 import { decideAnswer } from "./answer.ts";
 import {
@@ -38,6 +39,8 @@ export type Spoken =
       readonly endAsked: boolean;
       /** Given to `finish`. */
       readonly finished?: string | undefined;
+      /** What its tools have made, in the session in which it spoke. */
+      readonly files?: readonly FileRef[] | undefined;
     }
   | {
       readonly kind: "failed";
@@ -103,7 +106,12 @@ export interface ExchangeStore {
   speak(number: number, options: { timeoutMs: number; signal: AbortSignal }): Promise<Spoken>;
   /** Records a finished turn, the end, or both. */
   settle(settled: {
-    turn?: { number: number; speaker: string; text: string };
+    turn?: {
+      number: number;
+      speaker: string;
+      text: string;
+      files?: readonly FileRef[] | undefined;
+    };
     /** With a turn: what the exchange has answered with it. */
     answer?: GivenAnswer | null | undefined;
     end?: ExchangeEnd | undefined;
@@ -251,7 +259,12 @@ class ExchangeRun {
     const turn = { number, speaker: speaker.id, text: reply.text };
     const end = outcome && endOf(outcome, { quiet: reply.quiet });
     this.#answer = this.#answerWith(turn, said.finished);
-    const settled = await this.#store.settle({ turn, answer: this.#answer, end });
+    const { files } = said;
+    const settled = await this.#store.settle({
+      turn: { ...turn, files },
+      answer: this.#answer,
+      end,
+    });
     if (settled !== "continues") return settled;
 
     this.#turns.push(turn);

@@ -58,6 +58,8 @@ export class JobExchangeStore implements ExchangeStore {
    */
   #begunBefore: number | null;
   #turn: string | null;
+  /** Whether any came with the request or with a turn. */
+  #hasFiles: boolean;
 
   constructor(options: JobExchangeStoreOptions) {
     const { held } = options;
@@ -69,6 +71,7 @@ export class JobExchangeStore implements ExchangeStore {
     this.#number = held.job.turnsDone + 1;
     this.#begunBefore = held.attempt > 0 ? held.attemptFrom : null;
     this.#turn = held.currentTurn;
+    this.#hasFiles = held.job.files.length > 0;
   }
 
   agent(id: string): ExchangeAgent | undefined {
@@ -177,6 +180,7 @@ export class JobExchangeStore implements ExchangeStore {
     settled: Parameters<ExchangeStore["settle"]>[0],
   ): Promise<"continues" | "over" | "fenced"> {
     const answer = await this.#options.store.settle(this.#id, this.#held.epoch, settled);
+    if (settled.turn?.files?.length) this.#hasFiles = true;
     if (settled.turn && answer !== "fenced") this.#options.onProgress();
     return answer;
   }
@@ -253,7 +257,16 @@ export class JobExchangeStore implements ExchangeStore {
       text: done.message,
       endAsked: end.isAsked,
       finished: end.finished,
+      files: done.files,
     };
+  }
+
+  /** Files of what is answered, in the session of the one who answers: of the request at first. */
+  async #carried(): Promise<readonly string[] | undefined> {
+    if (!this.#hasFiles) return undefined;
+    const { session } = this.#input!;
+    const files = await this.#options.store.carryFiles(this.#id, this.#number - 1, session);
+    return files.length > 0 ? files.map(({ id }) => id) : undefined;
   }
 
   /** The turn's id, or why there will be none. */
@@ -264,13 +277,14 @@ export class JobExchangeStore implements ExchangeStore {
       const known = await facts.acceptedTurn(session, this.#begunBefore);
       if (known !== undefined) return known;
     }
+    const files = await this.#carried();
     const key = `job:${this.#id}:turn:${this.#number}${this.#attempt > 1 ? `:${this.#attempt}` : ""}`;
     for (let failures = 1; ; failures++) {
       signal.throwIfAborted();
       try {
         return (
           await conversations.accept(
-            { session, service, message, background },
+            { session, service, message, background, files },
             { caller: this.#caller, path: "job", key },
           )
         ).turnId;

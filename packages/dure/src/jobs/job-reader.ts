@@ -1,3 +1,5 @@
+import { SESSION_FILES } from "../durable/files/named-files.ts";
+import type { FileRef } from "../kernel/files.ts";
 import type { KnownTo, TenantView } from "../kernel/tenant.ts";
 import type { JobStatus } from "../kernel/jobs.ts";
 import type { Job } from "./job.ts";
@@ -101,6 +103,12 @@ export class JobReader {
       [id],
     );
     return row?.session;
+  }
+
+  /** Files of a session, the newest first. */
+  async filesOf(session: string): Promise<readonly FileRef[]> {
+    const { name, text } = SESSION_FILES;
+    return this.#statements.many<FileRef>(name, text, [session]);
   }
 
   async turns(id: string): Promise<readonly JobTurn[]> {

@@ -24,6 +24,7 @@ export interface JobRow {
   readonly depth: number;
   readonly retry_of: string | null;
   readonly max_turns: number;
+  readonly files: Job["files"];
   readonly turns_done: number;
   readonly resume_count: number;
   readonly resumes: number;
@@ -50,7 +51,7 @@ export function ms(column: string): string {
 }
 
 export const JOB_COLUMNS = `id, tenant, status, outcome, last_error, requester, target, message, payload, \
-topic, intent, conversation_id, parent_id, root_id, depth, retry_of, max_turns,
+topic, intent, conversation_id, parent_id, root_id, depth, retry_of, max_turns, files,
   turns_done, resume_count, resumes, waiting, origin_session, origin_turn,
   case when status in ('FAILED', 'ABANDONED') then dure.job_retry(id) end as retries, \
 ${["created_at", "updated_at", "started_at", "finished_at", "turn_at"].map(ms).join(", ")}`;
@@ -81,6 +82,7 @@ export function jobOf(row: JobRow): Job {
     depth: row.depth,
     retryOf: row.retry_of,
     maxTurns: row.max_turns,
+    files: row.files,
     turnsDone: row.turns_done,
     resumeCount: row.resume_count,
     resumes: row.resumes,

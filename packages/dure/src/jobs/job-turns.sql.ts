@@ -103,6 +103,10 @@ begin
       greatest(j.attempt, 1) + u.attempts - 1,
       coalesce(j.turn_at, clock_timestamp())
     );
+    perform dure.keep_job_files(
+      j.id, (v_turn->>'number')::integer, v_turn->'files',
+      j.attempt_input->>'session'
+    );
     -- A process of an older release gives no answer: then what the target
     -- said last stands for it.
     update dure.jobs

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { DureError } from "../kernel/errors.ts";
+import type { FileRef } from "../kernel/files.ts";
 import { ulid } from "../kernel/ids.ts";
 import type { JobPayload } from "./payloads.ts";
 import type { GivenAnswer, Job as JobAnswered, JobTurn, JobWords } from "../wire/jobs.ts";
@@ -82,10 +83,13 @@ export function isOver(status: JobStatus): status is EndStatus {
 }
 
 /** The durable record of an exchange, as `/v1/jobs` shows it, with the ids of its agents alone. */
-export interface Job extends Omit<JobAnswered, "tenant" | "payload" | AgentNames> {
+export interface Job extends Omit<JobAnswered, "tenant" | "payload" | "files" | AgentNames> {
   readonly tenant: string;
+  readonly files: readonly JobFile[];
   readonly payload: JobPayload | null;
 }
+/** A file of an exchange. `turn` is where it came: 0 for the request. */
+export type JobFile = FileRef & { readonly turn: number };
 type AgentNames = "requesterName" | "targetName";
 
 export type JobError = NonNullable<Job["lastError"]> & {
@@ -144,6 +148,11 @@ export function sessionOf(jobId: string, agent: string): string {
 export function speakerOfSession(session: string, agents: readonly string[]): string | undefined {
   const job = jobOfSession(session);
   return job === undefined ? undefined : agents.find((agent) => sessionOf(job, agent) === session);
+}
+
+/** Whose the files of a job are in the store. No session has a key that begins so: it holds a space. */
+export function filesKeyOfJob(jobId: string): string {
+  return `job ${jobId}`;
 }
 
 /** The job whose exchange a session belongs to; undefined for every other session. */

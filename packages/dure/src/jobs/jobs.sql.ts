@@ -144,6 +144,7 @@ begin
       'id', known.id
     );
   end if;
+  perform dure.keep_job_files(j.id, 0, p->'files', null);
   perform dure.job_event(
     j, 'job.accepted',
     jsonb_build_object(
@@ -152,6 +153,37 @@ begin
     )
   );
   return jsonb_build_object('outcome', 'accepted', 'id', j.id);
+end $$;
+
+-- Files that came with a turn of the exchange, 0 for the request: kept with
+-- the job, whatever becomes of the session that had them.
+create or replace function dure.keep_job_files(
+  p_job text, p_turn integer, p_files jsonb, p_from text
+) returns void language plpgsql as $$
+begin
+  if coalesce(jsonb_typeof(p_files), '') <> 'array' or p_files = '[]' then
+    return;
+  end if;
+  update dure.jobs
+  set files = files || (
+    select coalesce(
+      jsonb_agg(r || jsonb_build_object('turn', p_turn)), '[]'
+    )
+    from jsonb_array_elements(
+      dure.carry_files(p_files, p_from, 'job ' || p_job, p_job)
+    ) r
+  )
+  where id = p_job;
+end $$;
+
+create or replace function dure.forget_job_files(
+
+) returns trigger language plpgsql as $$
+begin
+  delete from dure.files f
+  using gone g
+  where f.session_id = 'job ' || g.id;
+  return null;
 end $$;
 
 -- Open jobs that these have asked for, at whatever depth.

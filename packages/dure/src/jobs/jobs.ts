@@ -3,6 +3,9 @@ import { durationMs, type Duration } from "../kernel/duration.ts";
 import { DureError, ProcessError } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/logger.ts";
 import type { KnownTo, TenantView } from "../kernel/tenant.ts";
+import type { FileRef } from "../kernel/files.ts";
+import type { GivenFile } from "../engine/agent/file-result.ts";
+import type { Files } from "../durable/files/files.ts";
 import type { Database } from "../durable/database.ts";
 import type { EventLog } from "../durable/event-log.ts";
 import type { Notifications } from "../durable/notify.ts";
@@ -17,7 +20,14 @@ import { checkText, resultOf, type AskRequest, type AskResult } from "./ask.ts";
 import { JobAsking } from "./asking.ts";
 import { EndedJobs } from "./ended-jobs.ts";
 import { ExchangeFacts } from "./exchange-facts.ts";
-import { isOver, jobOfSession, transition, type Job, type JobDetail } from "./job.ts";
+import {
+  filesKeyOfJob,
+  isOver,
+  jobOfSession,
+  transition,
+  type Job,
+  type JobDetail,
+} from "./job.ts";
 import type { AgentDirectory } from "./job-exchange-store.ts";
 import { JobReader } from "./job-reader.ts";
 import { JobStatements } from "./job-statements.ts";
@@ -40,6 +50,8 @@ export interface JobsOptions {
   readonly agents: AgentDirectory;
   /** Absent: no agent is ever paused. */
   readonly pauses?: Pick<Pauses, "get" | "onChange"> | undefined;
+  /** Absent: an exchange carries none. */
+  readonly files?: Pick<Files, "read"> | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly limits?: Partial<JobLimits> | undefined;
@@ -168,6 +180,21 @@ export class Jobs {
     const { id } = await this.#store.ask(job);
     if (waitSec === 0) return { status: "accepted", jobId: id };
     return this.#answer(id, job.tenant, waitSec * 1_000, signal);
+  }
+
+  /** Files of a job with their bytes; one that is gone is left out. Throws `FILE_STORE_FAILED`. */
+  async bytesOf(
+    jobId: string,
+    files: readonly Pick<FileRef, "id" | "name">[],
+    { signal }: { signal?: AbortSignal | undefined } = {},
+  ): Promise<readonly GivenFile[]> {
+    const session = filesKeyOfJob(jobId);
+    const found: GivenFile[] = [];
+    for (const { id, name } of files) {
+      const bytes = await this.#options.files?.read(id, { session, signal });
+      if (bytes) found.push({ name, bytes });
+    }
+    return found;
   }
 
   /** Notes that an agent ends its exchange with this turn. False outside of one. */

@@ -230,6 +230,7 @@ function newJob(
     rootId: jobId,
     depth: 0,
     retryOf: null,
+    files: [],
     maxTurns: read.maxTurns,
     turnsDone: 0,
     resumeCount: 0,

@@ -1,4 +1,5 @@
 import { codeOf, DureError } from "../kernel/errors.ts";
+import type { FileRef } from "../kernel/files.ts";
 import type { JobPayload } from "./payloads.ts";
 
 /** What `dure.ask_job` takes. */
@@ -14,6 +15,8 @@ export interface NewJob {
   readonly conversation: string | null;
   /** Used when no conversation is found. */
   readonly new_conversation: string;
+  /** Of the session where it is asked. */
+  readonly files: readonly FileRef[];
   readonly parent: string | null;
   readonly max_turns: number;
   readonly key: string | null;

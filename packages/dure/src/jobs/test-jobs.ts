@@ -78,6 +78,7 @@ export async function startTestTeam(options: TestTeamOptions): Promise<TestTeam>
     ...base,
     events,
     conversations: engine,
+    files: engine.files,
     random: () => 0,
     agents: directoryOf(options.known ?? agents.names),
     ...options.jobs,

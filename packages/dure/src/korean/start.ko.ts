@@ -384,6 +384,10 @@ export const START_SENTENCES_KO: readonly SentenceForm[] = [
     "The tool {0} asks for a role or for two people; a card cannot let the person answer.",
     "도구 {0}은(는) 정해진 역할이나 두 사람의 승인을 받아야 해서, 카드에서 대화하는 사람에게 맡길 수 없어요.",
   ],
+  [
+    "The tool {0} asks for the role {1}; a card cannot name {2} instead.",
+    "`{0}` 도구는 `{1}` 역할의 승인이 필요해요. 카드에서 `{2}`(으)로 바꿀 수 없어요.",
+  ],
 
   [
     "Write approvals: [{0}], or change the tool.",

@@ -33,9 +33,18 @@ test("a tool that may do something is never repeated blindly: a person is asked"
 });
 
 test("a tool of which each call needs a yes is a once effect, whatever it says of itself", () => {
-  const tool = made({ annotations: { readOnlyHint: true } }, { approval: ["write"] });
+  const tool = made({ annotations: { readOnlyHint: true } }, { approval: { "w*": "operator" } });
 
   expect(tool).toMatchObject({ effect: "once", approval: { expiresMs: 86_400_000 } });
+});
+
+test("of the patterns that fit, the first says who approves", () => {
+  const approval = { "w*": { role: "treasury", two: true }, write: "person" };
+
+  expect(made({}, { approval })).toMatchObject({
+    effect: "once",
+    approval: { by: "operator", needs: { role: "treasury", two: true } },
+  });
 });
 
 test("a model is given the server's own schema, and arguments are held against it", () => {

@@ -2,12 +2,18 @@ import { createHash } from "node:crypto";
 import type { CallToolResult, Tool as Definition } from "@modelcontextprotocol/client";
 import { z } from "zod";
 import { fileResult } from "../engine/agent/file-result.ts";
-import { NotSentError, tool, type AnyTool, type EffectKind } from "../engine/agent/tool.ts";
+import {
+  NotSentError,
+  tool,
+  withApproval,
+  type AnyTool,
+  type EffectKind,
+} from "../engine/agent/tool.ts";
 import { DureError } from "../kernel/errors.ts";
 import type { JsonObject } from "../kernel/json.ts";
 import { schemaOfJson } from "../models/json-schema.ts";
 import { readResult } from "./mcp-result.ts";
-import { fits, fitsAny, type ToolRules } from "./server-spec.ts";
+import { fits, type ToolRules } from "./server-spec.ts";
 
 /** Calls a tool of a server. Throws what `McpConnection.call` throws. */
 export type CallMcpTool = (
@@ -38,14 +44,13 @@ export function toolOfServer(
   call: CallMcpTool,
 ): AnyTool {
   const { name, inputSchema } = definition;
-  const needsApproval = fitsAny(name, rules.approval ?? []);
-  const effect = needsApproval ? "once" : effectOf(definition, rules);
-  return tool({
+  const [, by] = Object.entries(rules.approval ?? {}).find(([one]) => fits(name, one)) ?? [];
+  const effect = by === undefined ? effectOf(definition, rules) : "once";
+  const called = tool({
     description: descriptionOf(definition),
     inputSchema: schemaOfJson(inputSchema as JsonObject),
     effect,
     recover: "ask",
-    approval: needsApproval,
     timeout: rules.timeoutMs ?? DEFAULT_TIMEOUT_MS,
     execute: async (input, _context, { signal }) => {
       const { isError, value, files } = readResult(await call(name, input, { signal }));
@@ -55,6 +60,7 @@ export function toolOfServer(
       throw new DureError("MCP_TOOL_FAILED", failureOf(server, name, value), { class: "input" });
     },
   });
+  return by === undefined ? called : withApproval(name, called, by);
 }
 
 /**

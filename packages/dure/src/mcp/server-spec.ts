@@ -1,5 +1,6 @@
 import { DureError } from "../kernel/errors.ts";
 import type { EffectKind } from "../engine/agent/tool.ts";
+import type { Approver } from "../models/card.ts";
 
 /** An MCP server of a team: how it is reached, and what its tools may do. */
 export type McpServerSpec = (LocalServer | RemoteServer) & ToolRules;
@@ -64,8 +65,11 @@ export interface ToolRules {
    * tool that calls itself read-only, else `once`.
    */
   readonly effects?: Readonly<Record<string, EffectKind>> | undefined;
-  /** Patterns of the tools of which each call needs a person's yes. They are `once`. */
-  readonly approval?: readonly string[] | undefined;
+  /**
+   * Who says yes to each call of a tool, by pattern; the first that fits counts. Such tools are
+   * `once`.
+   */
+  readonly approval?: Readonly<Record<string, Approver>> | undefined;
   /**
    * What the server is answered that asks something in the middle of a call: with the defaults that it
    * gives itself. Absent: it is told that it cannot ask.

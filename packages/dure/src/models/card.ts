@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { durationMs } from "../kernel/duration.ts";
 import { DureError, messageOf } from "../kernel/errors.ts";
+import { ROLE_NAME } from "../kernel/escalation.ts";
 import { type LlmRef, MAX_CALL_SEC, type ProviderName } from "./model.ts";
 import {
   areProviderOptions,
@@ -65,7 +66,11 @@ export interface Card {
 }
 
 /** Who says yes to a call: see `ApprovalBy` of tools. */
-export type Approver = "operator" | "person";
+export type Approver =
+  | "operator"
+  | "person"
+  /** Those alone whose token has the role; two: two different people. */
+  | { readonly role?: string | undefined; readonly two?: boolean | undefined };
 
 /** The threads that an agent joins. */
 export type HeardThreads = "own" | "all";
@@ -392,17 +397,30 @@ const budget = fileObject({
   day: limit.optional(),
 });
 
-const APPROVALS = 'must be a list of tools, or "operator" or "person" by tool';
-const toolName = z.string().min(1).max(64);
-const approvals = z
-  .union([z.array(toolName).max(50), z.record(toolName, z.enum(["operator", "person"]))], {
-    error: APPROVALS,
-  })
-  .transform((given): Record<string, Approver> =>
-    Array.isArray(given)
-      ? Object.fromEntries(given.map((name) => [name, "operator" as const]))
-      : given,
-  );
+const APPROVALS =
+  'must be a list of tools, or "operator", "person", or { role, two } by tool, such as ' +
+  "{ pay: { role: treasury, two: true } }";
+const approver = z.union([
+  z.enum(["operator", "person"]),
+  fileObject({
+    role: z
+      .string()
+      .regex(ROLE_NAME, { error: "must be small letters, digits and hyphens, such as treasury" })
+      .optional(),
+    two: z.boolean().optional(),
+  }),
+]);
+
+/** Who says yes to calls of tools: by name, or by pattern. A list leaves them to the operator. */
+export function approversBy<Name extends z.ZodString>(name: Name, most: number) {
+  return z
+    .union([z.array(name).max(most), z.record(name, approver)], { error: APPROVALS })
+    .transform((given): Record<string, Approver> =>
+      Array.isArray(given)
+        ? Object.fromEntries(given.map((one) => [one, "operator" as const]))
+        : given,
+    );
+}
 
 /** The keys of a card. */
 export const cardShape = {
@@ -420,7 +438,7 @@ export const cardShape = {
     .optional(),
   knowledge: z.array(z.string().min(1).max(64)).max(10).optional(),
   skills: z.array(z.string().min(1).max(64)).max(100).optional(),
-  approvals: approvals.optional(),
+  approvals: approversBy(z.string().min(1).max(64), 50).optional(),
   budget: budget.prefault({}),
   line: z.enum(["place", "person"]).optional(),
   threads: z.enum(["own", "all"]).optional(),

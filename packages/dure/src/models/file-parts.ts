@@ -1,6 +1,7 @@
 import type { LanguageModelV4FilePart, LanguageModelV4TextPart } from "@ai-sdk/provider";
 import { messageOf } from "../kernel/errors.ts";
 import { fileLine, type FileRef, type FileType, kindOf, sizeText } from "../kernel/files.ts";
+import { quoted } from "../kernel/quoted.ts";
 import { failureError } from "./failures.ts";
 import type { ReadableKind } from "./asking.ts";
 import type { LlmRef, ModelMessage } from "./model.ts";
@@ -211,13 +212,9 @@ export function fileParts(files: readonly FileRef[], shown: ShownFiles): readonl
 
 function lineOf(file: FileRef, what: Exclude<ShownFile, { as: "part" }>): string {
   if (what.as === "line") return `[File ${fileLine(file)}: you have not read it, ${what.because}]`;
-  const text = what.text.replaceAll(END_OF_FILE, "&lt;");
   const cut = what.isCut ? `\n[cut after ${sizeText(TEXT_BYTES)}]` : "";
-  return `<file name="${file.name}">\n${text}${cut}\n</file>`;
+  return `<file name="${file.name}">\n${quoted(what.text)}${cut}\n</file>`;
 }
-
-/** A text cannot end the quote in which it stands. */
-const END_OF_FILE = /<(?=\s*\/?\s*file\b)/giu;
 
 /** The files that parts of a prompt stand for: for models that are functions. Pure. */
 export function filesIn(parts: readonly { readonly providerOptions?: object }[]): FileRef[] {

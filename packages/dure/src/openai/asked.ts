@@ -1,4 +1,6 @@
 import type { CallerTools } from "../engine/caller/caller-tools.ts";
+import { fileOfPart } from "../server/part-files.ts";
+import type { Upload } from "../server/uploads.ts";
 import { fieldError } from "../server/problem.ts";
 import type { OpenAiChatBody, OpenAiResponseBody } from "../wire/openai.ts";
 import { callerToolsOf } from "./asked-tools.ts";
@@ -10,6 +12,8 @@ export interface AskedTurn {
   readonly service: string;
   /** Empty where results are brought. */
   readonly message: string;
+  /** What the message carries. */
+  readonly files: readonly Upload[];
   /** Tools of the caller, and what they gave. */
   readonly callerTools: CallerTools | undefined;
   /** Told to the agents as quoted data of this turn alone. */
@@ -29,10 +33,11 @@ export function chatAsked(body: OpenAiChatBody): AskedTurn {
   assertSpoken(body);
   const session = body.user ?? undefined;
   const said = body.messages.flatMap(messageSaid);
-  const { message, results, before } = askedBy(said, "messages", session !== undefined);
+  const { message, results, files, before } = askedBy(said, "messages", session !== undefined);
 
   return {
     message,
+    files,
     before,
     callerTools: callerToolsOf(body, results),
     service: body.model,
@@ -52,10 +57,15 @@ export function responseAsked(body: OpenAiResponseBody): AskedTurn {
   const session = named ?? (previous ? undefined : (user ?? undefined));
   const told = body.instructions ? [words("system", body.instructions)] : [];
   const goesOn = session !== undefined || Boolean(previous);
-  const { message, results, before } = askedBy([...told, ...inputSaid(body)], "input", goesOn);
+  const { message, results, files, before } = askedBy(
+    [...told, ...inputSaid(body)],
+    "input",
+    goesOn,
+  );
 
   return {
     message,
+    files,
     before,
     callerTools: callerToolsOf(body, results),
     service: body.model,
@@ -71,6 +81,43 @@ function words(role: string, text: string): Said {
   return { kind: "words", role, text };
 }
 
+/** Words and files of a message. */
+function wordsOf(role: string, content: Content, field: string): Said {
+  if (typeof content === "string") return words(role, content);
+
+  const pieces: string[] = [];
+  const files: Upload[] = [];
+  for (const part of content) {
+    if (isText(part)) pieces.push(part.text);
+    else if (role === "user" && FILE_PARTS.has(part.type)) files.push(fileOf(part, field));
+    else throw notSpoken(field, `a part of the type "${part.type}" is not taken`);
+  }
+  return files.length === 0
+    ? words(role, pieces.join("\n"))
+    : { kind: "words", role, text: pieces.join("\n"), files };
+}
+
+type Part = Exclude<Content, string>[number];
+
+function isText(part: Part): part is Part & { readonly text: string } {
+  return TEXT_PARTS.has(part.type) && part.text !== undefined;
+}
+
+const FILE_PARTS: ReadonlySet<string> = new Set([
+  "image_url",
+  "input_image",
+  "file",
+  "input_file",
+  "input_audio",
+]);
+
+/** As `/chat/completions` and `/responses` have it. */
+function fileOf(part: Part, field: string): Upload {
+  const { image_url: image, file = part, input_audio: audio } = part;
+  const url = (typeof image === "string" ? image : image?.url) ?? file.file_data;
+  return fileOfPart({ url, data: audio?.data, name: file.filename, field });
+}
+
 type Message = OpenAiChatBody["messages"][number];
 
 function messageSaid(message: Message, index: number): readonly Said[] {
@@ -80,14 +127,15 @@ function messageSaid(message: Message, index: number): readonly Said[] {
     return [{ kind: "result", callId, text: outputOf(content, field) }];
   }
 
-  const text = textOf(content ?? "", field);
+  const said = wordsOf(role, content ?? "", field);
   const called = (calls ?? []).map(({ id = "", function: { name, arguments: args } }): Said => ({
     kind: "call",
     callId: id,
     name,
     args,
   }));
-  return called.length > 0 && text === "" ? called : [words(role, text), ...called];
+  const isSilent = said.kind === "words" && said.text === "" && !said.files;
+  return called.length > 0 && isSilent ? called : [said, ...called];
 }
 
 function inputSaid({ input }: OpenAiResponseBody): readonly Said[] {
@@ -99,7 +147,7 @@ type Item = Exclude<OpenAiResponseBody["input"], string>[number];
 
 function itemSaid(item: Item, index: number): Said {
   const { type = "message", role = "", content = "", call_id: callId = "" } = item;
-  if (type === "message") return words(role, textOf(content, `input.${index}.content`));
+  if (type === "message") return wordsOf(role, content, `input.${index}.content`);
   if (type === "function_call") {
     return { kind: "call", callId, name: item.name ?? "", args: item.arguments ?? "{}" };
   }
@@ -122,9 +170,9 @@ function outputOf(content: Content | null | undefined, field: string): string {
 function textOf(content: Content, field: string): string {
   if (typeof content === "string") return content;
 
-  const pieces = content.map(({ type, text }) => {
-    if (TEXT_PARTS.has(type) && text !== undefined) return text;
-    throw notSpoken(field, `a part of the type "${type}" is not taken; only text is`);
+  const pieces = content.map((part) => {
+    if (isText(part)) return part.text;
+    throw notSpoken(field, `a part of the type "${part.type}" is not taken; only text is`);
   });
 
   return pieces.join("\n");

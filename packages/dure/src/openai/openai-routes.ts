@@ -10,9 +10,11 @@ import {
   closedSignal,
   turnRequestOf,
   unlessClosing,
+  withUploads,
 } from "../server/conversation-routes.ts";
 import type { Database } from "../durable/database.ts";
 import { newSession } from "../server/new-session.ts";
+import { PARTS_BYTES } from "../server/part-files.ts";
 import { fieldError } from "../server/problem.ts";
 import type { RouteApp, ServerParts } from "../server/server.ts";
 import { answerWithStream } from "../server/stream-answer.ts";
@@ -32,10 +34,7 @@ import { speak, type Speaker } from "./speaker.ts";
 import { backgroundOf, type Said } from "./transcript.ts";
 
 const config = { scope: "chat", refusal: asOpenAiError } as const;
-const asking = { ...config, audit: false, stream: true } as const;
-
-/** Bytes of a request: clients send all messages each time. */
-const MAX_REQUEST = 1_048_576;
+const asking = { ...config, audit: false, stream: true, uploads: "parts" } as const;
 
 /** Services and agents as models of OpenAI's API. Source: docs/spec/interop §3. */
 export function openAiRoutes(database: Database): FastifyPluginAsyncZod<ServerParts> {
@@ -80,7 +79,7 @@ function completeChat(app: RouteApp, parts: OpenAiParts): void {
     "/openai/v1/chat/completions",
     {
       config: asking,
-      bodyLimit: MAX_REQUEST,
+      bodyLimit: PARTS_BYTES, // clients send all messages each time
       schema: { hide: true, headers: IdempotencyHeaders, body: OpenAiChatBody },
     },
     (request, reply) =>
@@ -96,7 +95,7 @@ function respond(app: RouteApp, parts: OpenAiParts): void {
     "/openai/v1/responses",
     {
       config: asking,
-      bodyLimit: MAX_REQUEST,
+      bodyLimit: PARTS_BYTES, // clients send all messages each time
       schema: { hide: true, headers: IdempotencyHeaders, body: OpenAiResponseBody },
     },
     (request, reply) =>
@@ -200,13 +199,15 @@ async function turnFor(
   const { parts } = exchange;
   const named = await sessionFor(exchange, asked);
   const session = named ?? newSession(exchange.request, parts, "openai");
-  const { service, message, callerTools } = asked;
+  const { service, message, callerTools, files } = asked;
   const body = { session_id: session, service, message };
   const before = await resolved(exchange, asked.before);
 
-  const mayBeEmpty = callerTools?.results !== undefined;
+  const mayBeEmpty = callerTools?.results !== undefined || files.length > 0;
+  const said = turnRequestOf(body, boundsOf(parts.limits), { mayBeEmpty });
+  exchange.request.uploads = files;
   const turn = {
-    ...turnRequestOf(body, boundsOf(parts.limits), { mayBeEmpty }),
+    ...(await withUploads(parts, exchange.request, said)),
     background: backgroundOf(before),
     callerTools,
   };

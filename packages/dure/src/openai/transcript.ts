@@ -1,9 +1,16 @@
 import { turnOfCall, type CallerResult } from "../engine/caller/caller-tools.ts";
+import { MAX_MESSAGE_FILES } from "../kernel/files.ts";
+import type { Upload } from "../server/uploads.ts";
 import { fieldError } from "../server/problem.ts";
 
 /** One thing in the dialogue that a request tells. */
 export type Said =
-  | { readonly kind: "words"; readonly role: string; readonly text: string }
+  | {
+      readonly kind: "words";
+      readonly role: string;
+      readonly text: string;
+      readonly files?: readonly Upload[] | undefined;
+    }
   | { readonly kind: "call"; readonly callId: string; readonly name: string; readonly args: string }
   | { readonly kind: "result"; readonly callId: string; readonly text: string }
   /** An answer of ours that is named, not told. */
@@ -14,6 +21,8 @@ export interface Asked {
   /** Empty where results are brought. */
   readonly message: string;
   readonly results: readonly CallerResult[] | undefined;
+  /** What is asked carries them; where the session does not remember the rest, those of the rest too. */
+  readonly files: readonly Upload[];
   /** Told to the agents as quoted data of this turn alone. */
   readonly before: readonly Said[];
 }
@@ -32,7 +41,9 @@ export function askedBy(said: readonly Said[], field: string, goesOn: boolean): 
   const earlier = said.slice(0, -1);
   const before = goesOn ? [...earlier.filter(isInstruction), ...resultsBefore(earlier)] : earlier;
 
-  return { message: last.text, results: undefined, before };
+  const files = goesOn ? (last.files ?? []) : said.flatMap(filesOf).slice(-MAX_MESSAGE_FILES);
+
+  return { message: last.text, results: undefined, files, before };
 }
 
 /**
@@ -50,7 +61,11 @@ function askedByResults(said: readonly Said[], callId: string, goesOn: boolean):
   const earlier = goesOn ? [] : said.slice(0, Math.max(question, 0));
   const instructions = said.slice(earlier.length).filter(isInstruction);
 
-  return { message: "", results, before: [...earlier, ...instructions] };
+  return { message: "", results, files: [], before: [...earlier, ...instructions] };
+}
+
+function filesOf(said: Said): readonly Upload[] {
+  return said.kind === "words" ? (said.files ?? []) : [];
 }
 
 /** Results that came with a message: the session has them from nowhere else. */

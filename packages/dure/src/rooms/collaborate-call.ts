@@ -1,4 +1,5 @@
 import type { RoomAgent } from "./directory.ts";
+import type { FileRef } from "../kernel/files.ts";
 import type { CollaborateCode } from "../kernel/rooms.ts";
 import type { CollaborateAnswer } from "../wire/rooms.ts";
 
@@ -19,6 +20,8 @@ export interface CollaborateCall {
   /** For a new thread; default: the beginning of the message. */
   readonly threadName?: string | undefined;
   readonly attachments?: readonly string[] | undefined;
+  /** Names of files of the caller's session, shown with the message. Of one name the newest. */
+  readonly files?: readonly string[] | undefined;
   /** From outside: the same key within 5 min gives the first result. */
   readonly idempotencyKey?: string | undefined;
 }
@@ -49,6 +52,7 @@ export interface Asking {
   readonly target: RoomAgent;
   /** The message, checked. */
   readonly text: string;
+  readonly files: readonly FileRef[];
 }
 
 export function refuse(code: CollaborateCode, message: string, hint: string): Refusal {

@@ -136,7 +136,7 @@ export class CollaborationRequests {
    */
   async #sayPlainly(
     tx: Transaction,
-    { caller, from, target }: Asking,
+    { caller, from, target, files }: Asking,
     words: { place: string; request?: string; text: string; note: string },
   ): Promise<Accepted | undefined> {
     const place = await this.#setting.store.open(tx, words.place);
@@ -144,6 +144,7 @@ export class CollaborationRequests {
     const { messageId } = await this.#talk.say(tx, place, {
       author: from.id,
       text: addressed(words.text, target),
+      files,
       request: words.request,
       during: caller.turn,
     });
@@ -271,6 +272,7 @@ export class CollaborationRequests {
       author: from.id,
       text: addressed(withLinks(asking.text, call.attachments), target),
       mentions: [target.id],
+      files: asking.files,
       request,
     });
 

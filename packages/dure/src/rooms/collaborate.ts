@@ -1,4 +1,7 @@
 import type { Transaction } from "../durable/database.ts";
+import { filesNamed, SESSION_FILES } from "../durable/files/named-files.ts";
+import { DureError } from "../kernel/errors.ts";
+import type { FileRef } from "../kernel/files.ts";
 import { Mutex } from "../kernel/mutex.ts";
 import {
   refuse,
@@ -73,7 +76,9 @@ export class Collaboration {
     const tenant = await tenantOfSession(caller.session, tx);
     await makeRoomsOf(tenant, directory, tx);
     const { from, target, text } = checked;
-    const asking: Asking = { caller, call, tenant, from, target, text };
+    const files = await filesOf(tx, caller, call);
+    if ("ok" in files) return files;
+    const asking: Asking = { caller, call, tenant, from, target, text, files };
     const where = await this.#places.find(tx, asking);
     const offline = await refuseOffline(tx, this.#setting, asking, where.ok ? where : undefined);
     if (offline) return offline;
@@ -223,6 +228,21 @@ function checkCall(
     );
   }
   return { ok: true, from, target, text: checked.text };
+}
+
+async function filesOf(
+  tx: Transaction,
+  { session }: CollaborateCaller,
+  { files: names = [] }: CollaborateCall,
+): Promise<readonly FileRef[] | Refusal> {
+  if (names.length === 0) return [];
+  const known = session === undefined ? [] : await tx.query<FileRef>(SESSION_FILES, [session]);
+  try {
+    return filesNamed(names, known);
+  } catch (error) {
+    if (!(error instanceof DureError)) throw error;
+    return refuse("INVALID_ARGUMENT", error.message, error.hint ?? "");
+  }
 }
 
 function keyOf(caller: CollaborateCaller, call: CollaborateCall): string | undefined {

@@ -3,7 +3,6 @@ import { unknownFile, type Files } from "../durable/files/files.ts";
 import { tooManyFiles } from "../engine/turn/turn-request.ts";
 import { DureError } from "../kernel/errors.ts";
 import { MAX_MESSAGE_FILES, type FileRef } from "../kernel/files.ts";
-import { newId } from "../kernel/ids.ts";
 import { placeOfSession, type Place } from "./place.ts";
 import type { RoomsSetting } from "./talk.ts";
 
@@ -26,11 +25,11 @@ export function filesKeyOf(place: string): string {
 }
 
 /**
- * Whether a file of this key is of a room, or of an agent there: the place says who may have it, not
- * a conversation. Pure.
+ * Whether a file of this key is of a conversation. Of a room, of an agent there and of a job it is
+ * not: the room or the job says who may have it. Pure.
  */
-export function isOfRooms(key: string): boolean {
-  return key.startsWith(PLACE) || placeOfSession(key) !== undefined;
+export function isOfConversation(key: string): boolean {
+  return !key.includes(" ") && placeOfSession(key) === undefined;
 }
 
 /**
@@ -101,15 +100,17 @@ export async function carryFiles(
 /** Files of an agent's session, as files of the place in which it shows them. Undefined: none. */
 export async function showFiles(
   tx: Transaction,
-  { id: place, now }: { readonly id: string; readonly now: number },
+  { id: place }: { readonly id: string },
   { message, files }: { readonly message: string; readonly files: readonly FileRef[] },
 ): Promise<readonly PlaceAttachment[] | undefined> {
-  const shown: PlaceAttachment[] = [];
-  for (const { id } of files.slice(0, MAX_MESSAGE_FILES)) {
-    const own = [newId("file", now), filesKeyOf(place), message, id];
-    const [ref] = await tx.query<FileRef>(SHOW, own);
-    if (ref) shown.push(attachmentOf(place, ref));
-  }
+  if (files.length === 0) return undefined;
+  const wanted = JSON.stringify(files.slice(0, MAX_MESSAGE_FILES));
+  const [row] = await tx.query<{ shown: readonly FileRef[] }>(SHOW, [
+    wanted,
+    filesKeyOf(place),
+    message,
+  ]);
+  const shown = row!.shown.map((ref) => attachmentOf(place, ref));
   return shown.length > 0 ? shown : undefined;
 }
 
@@ -121,18 +122,6 @@ function attachmentOf(place: string, { id, name, type, bytes }: FileRef): PlaceA
 const CARRY = { name: "room.carry_files", text: "select dure.use_files($1, $2, $3)" };
 /** One that is gone with its session is not shown. */
 const SHOW = {
-  name: "room.show_file",
-  text: `
-    with shown as (
-      insert into dure.files (id, tenant, session_id, sha256, name, type, turn_id)
-      select $1, tenant, $2, sha256, name, type, $3
-      from dure.files
-      where id = $4
-      on conflict (session_id, sha256, name) do update
-      set turn_id = excluded.turn_id, touched_at = clock_timestamp()
-      returning id, tenant, sha256, name, type
-    )
-    select s.id, s.name, s.type, b.bytes
-    from shown s
-    join dure.file_bytes b on b.tenant = s.tenant and b.sha256 = s.sha256`,
+  name: "room.show_files",
+  text: "select dure.carry_files($1, null, $2, $3) as shown",
 };

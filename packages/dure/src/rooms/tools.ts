@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { Database } from "../durable/database.ts";
 import { tool, type AnyTool } from "../engine/agent/tool.ts";
+import { MAX_MESSAGE_FILES } from "../kernel/files.ts";
 import type { CollaborateCaller } from "./collaborate-call.ts";
 import type { Collaboration } from "./collaborate.ts";
 import { placeOfSession } from "./place.ts";
@@ -28,6 +29,11 @@ const COLLABORATE = z.object({
   channelId: z.string().max(200).optional(),
   threadName: z.string().max(100).optional(),
   attachments: z.array(z.url()).max(10).optional(),
+  files: z
+    .array(z.string().min(1).max(200))
+    .max(MAX_MESSAGE_FILES)
+    .optional()
+    .describe("Names of files of this conversation that it is shown with."),
 });
 
 /** `collaborate`, for every session of an agent: rooms, HTTP, CLI, jobs. */

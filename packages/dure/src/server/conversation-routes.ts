@@ -24,6 +24,8 @@ import {
   parseTurnPosition,
   positionInvalid,
 } from "./turn-position.ts";
+import { tooManyFiles } from "../engine/turn/turn-request.ts";
+import { MAX_MESSAGE_FILES } from "../kernel/files.ts";
 import { storeUploads } from "./uploads.ts";
 import { sendTurn } from "./turn-stream.ts";
 import {
@@ -499,13 +501,15 @@ async function askedOf(
   return { turn, options: acceptOptionsOf(request, repeats) };
 }
 
-/** Files of the body are stored first, then the message that carries them. */
-async function withUploads(
-  { files }: ServerParts,
+/** Files of the request are stored first, then the message that carries them. Throws `FILES_TOO_MANY`. */
+export async function withUploads(
+  { files }: Pick<ServerParts, "files">,
   request: FastifyRequest,
   asked: TurnRequest,
 ): Promise<TurnRequest> {
-  if (!files || !request.uploads?.length) return asked;
+  const count = request.uploads?.length ?? 0;
+  if (!files || count === 0) return asked;
+  if (count > MAX_MESSAGE_FILES) throw tooManyFiles(count);
   const stored = await storeUploads(files, request, asked.session);
   return { ...asked, files: [...(asked.files ?? []), ...stored.map(({ id }) => id)] };
 }

@@ -4,7 +4,7 @@ import { unknownFile } from "../durable/files/files.ts";
 import { DureError } from "../kernel/errors.ts";
 import type { FileRef } from "../kernel/files.ts";
 import { sessionIdFor } from "../kernel/tenant.ts";
-import { isOfRooms } from "../rooms/place-files.ts";
+import { isOfConversation } from "../rooms/place-files.ts";
 import { FileBytesAnswer, FileParams, UploadAnswer, UploadBody } from "../wire/files.ts";
 import { answerWithBytes } from "./file-answer.ts";
 import { assertMayFollow, assertNotOwn } from "./own-sessions.ts";
@@ -71,15 +71,15 @@ function download(app: RouteApp, parts: ServerParts): void {
   );
 }
 
-/** Throws `FILE_UNKNOWN` for one of another tenant, and for one of rooms. */
-async function fileFor(
-  { files, members }: ServerParts,
+/** Throws `FILE_UNKNOWN` for one of another tenant, and for one of no conversation. */
+export async function fileFor(
+  { files, members }: Pick<ServerParts, "files" | "members">,
   request: FastifyRequest,
   id: string,
 ): Promise<FileRef & { readonly session: string }> {
   const viewer = viewerOf(request);
   const found = await files!.look(id, viewer.tenant);
-  if (!found || isOfRooms(found.session)) throw unknownFile(id);
+  if (!found || !isOfConversation(found.session)) throw unknownFile(id);
   const session = sessionIdFor(viewer.tenant, found.session);
   const seen = await members.view(request.principal!, { session }, viewer.tenant);
   const file = await files!.look(id, seen);

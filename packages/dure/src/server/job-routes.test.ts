@@ -470,3 +470,32 @@ test("two callers of one key have a job each, and one caller has the same one ag
   expect(again).toBe(first);
   expect(other).not.toBe(first);
 });
+
+test("files go with a request of who may read them, and are read by who may see the job", async () => {
+  const auth = new MemoryTokenStore();
+  const { files } = team.engine;
+  const parts = { jobs: team.jobs, events: team.events, files, auth };
+  await using guarded = await startTestServer(parts);
+  const bytes = new TextEncoder().encode("what is asked about");
+  const own = { tenant: "", session: "desk", turn: "turn_0" };
+  const { id } = await files.put({ ...own, name: "asked.txt", bytes });
+  const body = { agent: "ruda", target: "eden", message: "Look?", max_turns: 1, files: [id] };
+  const bearer = async (scopes: ("chat" | "jobs")[]): Promise<{ authorization: string }> => ({
+    authorization: `Bearer ${(await auth.create({ name: scopes.join("-"), scopes })).token}`,
+  });
+  const [both, jobsAlone] = [await bearer(["chat", "jobs"]), await bearer(["jobs"])];
+
+  const refused = await guarded.post("/v1/jobs", body, jobsAlone);
+  const unknown = await guarded.post("/v1/jobs", { ...body, files: ["file_0"] }, both);
+  const asked = await guarded.post("/v1/jobs", body, both);
+
+  expect(await refused.json()).toMatchObject({ status: 403, code: "SCOPE_MISSING" });
+  expect(await unknown.json()).toMatchObject({ status: 404, code: "FILE_UNKNOWN" });
+  const { job_id: job } = (await asked.json()) as { job_id: string };
+  const client = new DureClient({ baseUrl: guarded.url, token: jobsAlone.authorization.slice(7) });
+  const [file] = (await client.jobs.get(job)).files;
+  expect(file).toMatchObject({ name: "asked.txt", type: "text/plain", turn: 0 });
+  expect(await (await client.jobs.downloadFile(job, file!.id)).text()).toBe("what is asked about");
+  const elsewhere = await guarded.fetch(`/v1/agent/files/${file!.id}`, { headers: both });
+  expect(elsewhere.status).toBe(404);
+});

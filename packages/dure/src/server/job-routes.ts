@@ -1,6 +1,7 @@
 import type { FastifyRequest } from "fastify";
 import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
 import type { z } from "zod";
+import { unknownFile } from "../durable/files/files.ts";
 import { isOver, type Job, type JobDetail } from "../jobs/job.ts";
 import type { JobFrame } from "../jobs/job-stream.ts";
 import type { AskRequest, AskResult } from "../jobs/ask.ts";
@@ -8,11 +9,14 @@ import type { Jobs } from "../jobs/jobs.ts";
 import { sessionUnknown } from "../jobs/asking.ts";
 import { shownJob, shownJobDetail, type JobReader } from "../jobs/shown-job.ts";
 import type { Duration } from "../kernel/duration.ts";
+import type { FileRef } from "../kernel/files.ts";
 import { ulid } from "../kernel/ids.ts";
 import type { TenantView } from "../kernel/tenant.ts";
-import { assertOfAllTenants } from "./access.ts";
+import { assertMay, assertOfAllTenants } from "./access.ts";
 import { deedIsDone } from "./audit.ts";
 import { closedSignal } from "./conversation-routes.ts";
+import { answerWithBytes } from "./file-answer.ts";
+import { fileFor } from "./file-routes.ts";
 import { readEventPosition } from "./event-source.ts";
 import { callerOf } from "./guard.ts";
 import { assertMaySpeakForOthers, checkName } from "./room-routes.ts";
@@ -22,6 +26,7 @@ import { eventFrame, frame } from "./sse.ts";
 import { answerWithStream, writeFrames } from "./stream-answer.ts";
 import { viewerOf, viewOf } from "./tenants.ts";
 import { onWire } from "../kernel/wire.ts";
+import { FileBytesAnswer } from "../wire/files.ts";
 import {
   AskAccepted,
   AskAnswer,
@@ -29,6 +34,7 @@ import {
   JobAuditQuery,
   JobBody,
   JobDetailJson,
+  JobFileParams,
   JobHeaders,
   JobIsRead,
   JobStream,
@@ -69,6 +75,7 @@ export const jobRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts) 
   purgeJobs(app, jobParts);
   readJob(app, jobParts);
   streamJob(app, jobParts);
+  readJobFile(app, jobParts);
   cancelJob(app, jobParts);
   retryJob(app, jobParts);
   speakIntoJob(app, jobParts);
@@ -120,7 +127,8 @@ function askAgent(app: RouteApp, parts: JobRouteParts): void {
     },
     async (request, reply) => {
       const { wait_sec } = request.body;
-      const ask = askOf(request);
+      const carried = await carriedBy(request, parts);
+      const ask = { ...askOf(request), carried };
       const { session } = ask;
       if (!(await parts.members.mayKnow(request.principal!, { session }))) {
         throw sessionUnknown(session!);
@@ -261,6 +269,45 @@ function streamJob(app: RouteApp, parts: JobRouteParts): void {
           return writeFrames(stream, frames, (item) => frameOf(item, toJson, tenant));
         },
       });
+    },
+  );
+}
+
+/** Throws `FILE_UNKNOWN` for one that the caller may not read, `SCOPE_MISSING`. */
+async function carriedBy(
+  request: FastifyRequest<{ Body: z.infer<typeof JobBody> }>,
+  parts: JobRouteParts,
+): Promise<readonly FileRef[] | undefined> {
+  const files: FileRef[] = [];
+  for (const id of request.body.files ?? []) {
+    assertMay(request.principal!, "chat"); // as for the file itself
+    if (!parts.files) throw unknownFile(id);
+    files.push(await fileFor(parts, request, id));
+  }
+  return files.length > 0 ? files : undefined;
+}
+
+function readJobFile(app: RouteApp, parts: JobRouteParts): void {
+  const { jobs } = parts;
+  app.get(
+    "/v1/jobs/:id/files/:file_id",
+    {
+      config,
+      schema: {
+        tags: ["jobs"],
+        summary: "The bytes of a file of a job",
+        params: JobFileParams,
+        response: { 200: FileBytesAnswer, ...problems(401, 403, 404, 503) },
+      },
+    },
+    async (request, reply) => {
+      const { id, file_id } = request.params;
+      const job = await jobs.get(id, { tenant: await viewOfJob(id, request, parts) });
+      const file = job.files.find((one) => one.id === file_id);
+      const [found] = file ? await jobs.bytesOf(id, [file]) : [];
+      if (!file || !found) throw unknownFile(file_id);
+
+      return answerWithBytes(reply, file, found.bytes, { showsImages: true });
     },
   );
 }

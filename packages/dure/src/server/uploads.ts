@@ -7,7 +7,7 @@ import { tooManyFiles } from "../engine/turn/turn-request.ts";
 import { callerOf } from "./guard.ts";
 
 /** A file as it stands in a body; nothing of it is believed yet. */
-interface Upload {
+export interface Upload {
   readonly name: string;
   readonly bytes: Uint8Array;
 }
@@ -18,8 +18,8 @@ declare module "fastify" {
     uploads?: readonly Upload[];
   }
   interface FastifyContextConfig {
-    /** Whether the route takes files in its body. */
-    readonly uploads?: boolean;
+    /** Whether the route takes files in its body: as a form, or in the parts of a message. */
+    readonly uploads?: boolean | "parts";
   }
 }
 
@@ -28,6 +28,9 @@ const UPLOAD_BYTES = 22_020_096;
 
 /** Bodies with files that are read at the same time; each is in memory whole. */
 const UPLOADS_AT_ONCE = 8;
+
+/** Bytes of a body that holds words alone. */
+const LARGE_BYTES = 1_048_576;
 
 /** Parts of one body. A form has its fields, and the files of a message. */
 const MAX_PARTS = 40;
@@ -40,8 +43,9 @@ const MAX_PARTS = 40;
 export function takeUploads(app: FastifyInstance): void {
   let reading = 0;
   app.addHook("onRequest", async (request, reply) => {
-    if (!isForm(request)) return;
-    if (request.routeOptions.config.uploads !== true) throw notTaken();
+    const { uploads } = request.routeOptions.config;
+    if (!isForm(request) && !(uploads === "parts" && isLarge(request))) return;
+    if (isForm(request) && uploads !== true) throw notTaken();
     if (reading >= UPLOADS_AT_ONCE) throw busy();
     reading += 1;
     releaseOnce(request, reply, () => (reading -= 1));
@@ -69,6 +73,11 @@ function releaseOnce(request: FastifyRequest, reply: FastifyReply, release: () =
 
 function isForm(request: FastifyRequest): boolean {
   return /^multipart\/form-data\b/iu.test(request.headers["content-type"] ?? "");
+}
+
+/** One that tells no length may be large. */
+function isLarge({ headers }: FastifyRequest): boolean {
+  return !(Number(headers["content-length"]) <= LARGE_BYTES);
 }
 
 async function readForm(request: FastifyRequest, bytes: Buffer): Promise<object> {

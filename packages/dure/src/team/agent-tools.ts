@@ -27,6 +27,8 @@ export function agentTools(
   const rooms = async (): Promise<RoomToolsParts> => (await parts()).rooms;
   const jobs = {
     ask: async (...given: Parameters<Jobs["ask"]>) => (await parts()).jobs.ask(...given),
+    bytesOf: async (...given: Parameters<Jobs["bytesOf"]>) =>
+      (await parts()).jobs.bytesOf(...given),
     endExchange: async (...given: Parameters<Jobs["endExchange"]>) =>
       (await parts()).jobs.endExchange(...given),
   };

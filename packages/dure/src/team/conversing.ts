@@ -189,7 +189,7 @@ function engineOf(
 
 function jobsOf(
   { team, settings }: Starting,
-  { database, notifications, lease, clock, logger, events, pauses }: Core,
+  { database, notifications, lease, clock, logger, events, pauses, files }: Core,
   { engine, directory }: { engine: Engine; directory: Directory },
 ): Jobs {
   return new Jobs({
@@ -201,6 +201,7 @@ function jobsOf(
     events,
     conversations: engine,
     pauses,
+    files,
     agents: { find: (id) => directory.find(id), all: () => directory.agents },
     limits: jobLimits(settings),
     allow: team.config.jobs?.allow,

@@ -31,7 +31,11 @@ export const A2aTaskParams = A2aParams.extend({ task: z.string().min(1).max(200)
 
 const tenant = text(ID);
 
-const part = z.looseObject({ text: z.string().nullish() });
+const part = z.looseObject({
+  text: z.string().nullish(),
+  raw: z.string().nullish(),
+  filename: z.string().max(500).nullish(),
+});
 
 const message = z.looseObject({
   messageId: z.string().min(1).max(ID),

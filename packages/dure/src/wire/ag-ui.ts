@@ -2,7 +2,11 @@ import { z } from "zod";
 
 /** What `/ag-ui/v1` takes of AG-UI's clients. Source: docs/spec/interop §9. */
 
-const part = z.looseObject({ type: z.string(), text: z.string().optional() });
+const part = z.looseObject({
+  type: z.string(),
+  text: z.string().optional(),
+  source: z.looseObject({ type: z.string(), value: z.string() }).optional(),
+});
 const text = z.string().max(32_768);
 
 const Message = z.looseObject({

@@ -2,7 +2,12 @@ import { z } from "zod";
 
 /** What `/ai-sdk/v1` takes of `useChat`. Source: docs/spec/interop §5. */
 
-const part = z.looseObject({ type: z.string(), text: z.string().optional() });
+const part = z.looseObject({
+  type: z.string(),
+  text: z.string().optional(),
+  url: z.string().optional(),
+  filename: z.string().nullish(),
+});
 
 export const UiChatParams = z.object({ service: z.string().min(1).max(100) });
 export const UiStreamParams = UiChatParams.extend({ id: z.string().min(1).max(200) });

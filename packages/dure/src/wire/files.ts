@@ -39,7 +39,7 @@ export const FileParams = z.object({ file_id: z.string().max(64) });
 
 /** The bytes of a file. */
 export const FileBytesAnswer = {
-  description: "The bytes, as an attachment; an image of a room may be shown in a page.",
+  description: "The bytes, as an attachment; an image of a room or a job may be shown in a page.",
   content: { "*/*": { schema: z.string() } },
 };
 

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { JOB_INTENTS, JOB_OUTCOMES, JOB_STATUSES } from "../kernel/jobs.ts";
 import type { Asked, FromWire } from "../kernel/wire.ts";
+import { fileRef } from "./files.ts";
 import { idempotencyKey, json, pageOf, time } from "./shared.ts";
 
 /** What `/v1/jobs` takes and gives. Source: docs/spec/jobs §2 and §5. */
@@ -15,6 +16,8 @@ const duration = z
 // --- requests
 
 export const JobParams = z.object({ id: jobId });
+
+export const JobFileParams = JobParams.extend({ file_id: z.string().max(64) });
 
 export const JobsQuery = z.object({
   status: z.enum(JOB_STATUSES).optional(),
@@ -50,6 +53,11 @@ export const JobBody = z.object({
     .max(1_000)
     .optional()
     .meta({ description: "Longest exchange; without it the kind of the request decides." }),
+  files: z
+    .array(z.string().min(1).max(64))
+    .max(10)
+    .optional()
+    .meta({ description: "Ids of files of sessions that the caller may read; they go with it." }),
   topic: z.string().max(200).optional(),
   conversation_id: z
     .string()
@@ -135,6 +143,9 @@ const jobFields = {
   turns_done: z.int().meta({
     description: "Turns that are finished and recorded. A resumed job goes on behind them.",
   }),
+  files: z
+    .array(fileRef.extend({ turn: z.int().meta({ description: "0 for the request." }) }))
+    .meta({ description: "What came with it. GET /v1/jobs/{id}/files/{file_id} has the bytes." }),
   resume_count: z.int().meta({ description: "Resumes since the last finished turn." }),
   resumes: z.int().meta({ description: "Resumes in all." }),
   last_error: z
@@ -228,6 +239,10 @@ export const AskAnswer = z.union([
     reply: z.string(),
     how: how.optional(),
     by: answeredBy,
+    files: z
+      .array(fileRef)
+      .optional()
+      .meta({ description: "What the asked agent has made. GET /v1/jobs/{id}/files/{file_id}." }),
     job_id: z.string(),
   }),
   z.object({ status: z.literal("error"), code: z.string(), hint: z.string(), job_id: z.string() }),

@@ -5,7 +5,18 @@ import { z } from "zod";
  * docs/spec/interop §3.
  */
 
-const part = z.looseObject({ type: z.string(), text: z.string().optional() });
+const fileFacts = {
+  file_data: z.string().optional(),
+  filename: z.string().nullish(),
+};
+const part = z.looseObject({
+  ...fileFacts,
+  type: z.string(),
+  text: z.string().optional(),
+  image_url: z.union([z.string(), z.looseObject({ url: z.string() })]).nullish(),
+  file: z.looseObject(fileFacts).optional(),
+  input_audio: z.looseObject({ data: z.string() }).optional(),
+});
 const content = z.union([z.string(), z.array(part).max(1_000)]);
 
 const called = z.looseObject({ name: z.string(), arguments: z.string().default("{}") });

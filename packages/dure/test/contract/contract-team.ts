@@ -9,6 +9,8 @@ import type { Database } from "../../src/durable/database.ts";
 import { testDatabase } from "../../src/durable/test-database.ts";
 import { chatAgent } from "../../src/engine/agent/agent.ts";
 import { defineService, flow } from "../../src/engine/service/service.ts";
+import { PNG } from "../../src/durable/files/test-files.ts";
+import { fileResult } from "../../src/engine/agent/file-result.ts";
 import { tool } from "../../src/engine/agent/tool.ts";
 import { silentLogger } from "../../src/kernel/logger.ts";
 import { offlineModel, type OfflineAnswer } from "../../src/models/offline.ts";
@@ -52,6 +54,7 @@ export const WORDS = {
   buy: "주문해 줘",
   look: "찾아봐 줘",
   note: "적어 둬",
+  draw: "그려 줘",
 } as const;
 
 /** `greet` succeeds. Of `steer` the first port fails, and the second one never ends. */
@@ -116,7 +119,12 @@ export async function startContractTeam({
     inputSchema: z.object({ thing: z.string() }),
     execute: () => ({ left: 3 }),
   });
-  const tools = { order, look_up: lookUp };
+  const draw = tool({
+    description: "Draws.",
+    inputSchema: z.object({}),
+    execute: () => fileResult("drawn", [{ name: "drawn.png", bytes: PNG }]),
+  });
+  const tools = { order, look_up: lookUp, draw };
   const helper = chatAgent({ name: "helper", prompt: "Help at the desk.", tools });
   const desk = defineService({
     name: "desk",
@@ -140,6 +148,9 @@ export async function startContractTeam({
     }
     if (said.startsWith(WORDS.look) && last?.role !== "tool") {
       return { toolCalls: [{ name: "look_up", args: { thing: "의자" } }] };
+    }
+    if (said.startsWith(WORDS.draw) && last?.role !== "tool") {
+      return { toolCalls: [{ name: "draw", args: {} }] };
     }
     return { text: "네, 알겠습니다." };
   });

@@ -288,8 +288,14 @@ describe("good calls", () => {
   });
 
   test("one agent asks another, and the job is watched and steered", async () => {
+    const form = new FormData();
+    form.set("session_id", "asking");
+    form.set("file", new File(["asked about"], "login.txt"));
+    const uploaded = await expectGood("POST /v1/agent/files", 201, { body: form });
+    const [{ id: file }] = (uploaded.body as { files: [{ id: string }] }).files;
     const asked = await expectGood("POST /v1/jobs", 200, {
       body: {
+        files: [file],
         agent: "ruda",
         target: "eden",
         message: "로그인 화면을 봐 주세요",
@@ -299,7 +305,11 @@ describe("good calls", () => {
       headers: { "idempotency-key": "ask" },
     });
     const { job_id } = asked.body as { job_id: string };
-    await expectGood(`GET /v1/jobs/${job_id}`, 200);
+    const { files } = (await expectGood(`GET /v1/jobs/${job_id}`, 200)).body as {
+      files: [{ id: string }];
+    };
+    const bytes = await expectGood(`GET /v1/jobs/${job_id}/files/${files[0].id}`, 200);
+    expect(bytes.body).toBe("asked about");
     const stream = await expectGood(`GET /v1/jobs/${job_id}/stream`, 200);
     const last = [...String(stream.body).matchAll(/^id: (.*)$/gm)].at(-1)![1]!;
     await expectGood(`GET /v1/jobs/${job_id}/stream`, 204, { headers: { "last-event-id": last } });
@@ -652,6 +662,7 @@ test.each([
   ["POST /v1/jobs", 404, { body: { agent: "ruda", target: "nobody", message: "안녕" } }],
   ["GET /v1/jobs/audit?stuck=long", 400],
   ["GET /v1/jobs/job_0", 404],
+  ["GET /v1/jobs/job_0/files/file_0", 404],
   ["GET /v1/jobs/job_0/stream", 404],
   ["GET /v1/jobs/job_0/stream?last_event_id=nonsense", 400],
   ["POST /v1/jobs/job_0/cancel", 404],

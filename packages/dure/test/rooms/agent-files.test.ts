@@ -221,3 +221,48 @@ test("a file that an agent makes is in its web room, and nowhere else", async ()
   const elsewhere = await server.fetch(`/v1/rooms/web%3Aquiet/files/${file!.file}?as_person=x`);
   expect(elsewhere.status).toBe(404);
 });
+
+test("a file that an agent hands over with its work is in the thread, and the other one gets it", async () => {
+  const seen: string[][] = [];
+  const team = await readyTeamOn(webPlatform(), {
+    tools: { draw },
+    behave: {
+      ruda: ({ results, text }) => {
+        if (!text.includes("그려 줘")) return "고마워요";
+        if (results.length === 0) return { toolCalls: [{ name: "draw", args: {} }] };
+        if (results.length > 1) return "맡겼어요";
+        const args = { targetAgent: "eden", message: "이 그림을 봐 줘", files: [NAME] };
+        return { toolCalls: [{ name: "collaborate", args }] };
+      },
+      eden: ({ request }) => {
+        const last = request.messages.findLast(({ role }) => role === "user");
+        seen.push(last?.role === "user" ? (last.files ?? []).map(({ name }) => name) : []);
+        return "봤어요";
+      },
+    },
+  });
+
+  await webPlatform().say(team, "@루다 그려 줘");
+
+  await eventually(() => expect(seen).toEqual([[NAME]]));
+  const [thread] = await team.database.query<{ thread: string }>({
+    text: "select thread from dure.requests",
+  });
+  expect(await attachmentsIn(team, thread!.thread)).toMatchObject([
+    { name: NAME, contentType: "image/png", size: PNG.length },
+  ]);
+});
+
+test("a file that a conversation does not have refuses the hand-over, and nothing is posted", async () => {
+  const team = await readyTeamOn(webPlatform());
+  const call = { targetAgent: "eden", message: "봐 줘", files: [NAME] };
+
+  const result = await team.rooms.collaboration.collaborate({ agent: "ruda" }, call);
+
+  expect(result).toMatchObject({
+    ok: false,
+    code: "INVALID_ARGUMENT",
+    hint: "This conversation has: no files.",
+  });
+  expect(await team.database.query({ text: "select id from dure.room_messages" })).toEqual([]);
+});

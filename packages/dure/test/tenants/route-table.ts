@@ -712,6 +712,13 @@ export const ROUTES: Readonly<Record<string, Row>> = {
     own: "200",
     absent: JOB,
   },
+  "GET /v1/jobs/:id/files/:file_id": {
+    scope: "jobs",
+    names: "thing",
+    call: ({ job }) => ({ path: `/v1/jobs/${job}/files/file_0` }),
+    own: "404 FILE_UNKNOWN",
+    absent: JOB,
+  },
   "POST /v1/jobs/:id/cancel": {
     scope: "jobs",
     names: "thing",

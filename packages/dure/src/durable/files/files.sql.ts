@@ -119,6 +119,47 @@ begin
   end if;
 end $$;
 
+-- Files of one key as files of another as well, in their order; one that is
+-- gone is left out. From any key where none is named. The same again is the
+-- same files.
+create or replace function dure.carry_files(
+  p_files jsonb, p_from text, p_to text, p_turn text
+) returns jsonb language plpgsql as $$
+declare
+  v_carried jsonb := '[]';
+  v_ref jsonb;
+  f dure.files;
+  c dure.files;
+begin
+  for v_ref in select r from jsonb_array_elements(p_files) r loop
+    -- as long as it is locked its bytes stay
+    select * into f
+    from dure.files
+    where id = v_ref->>'id' and (p_from is null or session_id = p_from)
+    for key share;
+    continue when not found;
+    insert into dure.files (
+      id, tenant, session_id, sha256, name, type, turn_id
+    )
+    values (
+      -- of one key, these bytes and this name there is one
+      'file_' || upper(left(encode(sha256(
+        convert_to(p_to || '/' || f.sha256 || '/' || f.name, 'UTF8')
+      ), 'hex'), 26)),
+      f.tenant, p_to, f.sha256, f.name, f.type, p_turn
+    )
+    on conflict (session_id, sha256, name) do update
+    set turn_id = coalesce(excluded.turn_id, dure.files.turn_id),
+      touched_at = clock_timestamp()
+    returning * into c;
+    v_carried := v_carried || jsonb_build_object(
+      'id', c.id, 'name', c.name, 'type', c.type,
+      'bytes', (v_ref->>'bytes')::bigint
+    );
+  end loop;
+  return v_carried;
+end $$;
+
 create or replace function dure.forget_session_files(
 
 ) returns trigger language plpgsql as $$

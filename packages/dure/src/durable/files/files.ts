@@ -46,6 +46,9 @@ const STORE_MS = 60_000;
 /** How long a file waits for the database, milliseconds: a person is waiting. As for a message. */
 const STORE_WITHIN_MS = 10_000;
 
+/** A file as it is stored: two with the same bytes have the same hash. */
+export type FoundFile = FileRef & { readonly sha256: string };
+
 export interface NewFile {
   readonly tenant: string;
   /** Its key: `<tenant>/<id>` with a tenant. */
@@ -106,16 +109,18 @@ export class Files {
   async find(
     ids: readonly string[],
     { session, tenant }: { readonly session: string; readonly tenant: TenantView },
-  ): Promise<readonly FileRef[]> {
+  ): Promise<readonly FoundFile[]> {
     if (ids.length === 0) return [];
-    const rows = await this.#options.database.query<FileRef>(
+    const rows = await this.#options.database.query<FoundFile>(
       {
         name: "files.find",
         text: `${FOUND} where f.id = any($1) and f.session_id = $2 and ${SEEN}`,
       },
       [ids, session, tenant],
     );
-    const byId = new Map(rows.map(({ id, name, type, bytes }) => [id, { id, name, type, bytes }]));
+    const byId = new Map(
+      rows.map(({ id, name, type, bytes, sha256 }) => [id, { id, name, type, bytes, sha256 }]),
+    );
     return [...new Set(ids)].map((id) => byId.get(id) ?? raise(unknownFile(id)));
   }
 
@@ -303,7 +308,7 @@ interface StoredBytes {
 }
 
 const FOUND = `
-  select f.id, f.name, f.type, b.bytes, f.session_id as session
+  select f.id, f.name, f.type, b.bytes, b.sha256, f.session_id as session
   from dure.files f
   join dure.file_bytes b on b.tenant = f.tenant and b.sha256 = f.sha256`;
 

@@ -36,6 +36,7 @@ import { sql as roomQuestions } from "./0034-room-questions.ts";
 import { sql as files } from "./0035-files.ts";
 import { sql as roomFiles } from "./0036-room-files.ts";
 import { sql as effectFiles } from "./0037-effect-files.ts";
+import { sql as jobFiles } from "./0038-job-files.ts";
 
 /**
  * Checksums under which databases know migrations that were released with the functions of their
@@ -94,4 +95,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { id: 35, name: "files", sql: files },
   { id: 36, name: "room-files", sql: roomFiles },
   { id: 37, name: "effect-files", sql: effectFiles },
+  { id: 38, name: "job-files", sql: jobFiles },
 ];

@@ -5,7 +5,7 @@ import type { Agent } from "./agent.ts";
 import { historyOf } from "./history.ts";
 import { newestDeeds } from "./work.ts";
 import type { Memory } from "./memory.ts";
-import { quoted } from "./quoted.ts";
+import { quoted } from "../../kernel/quoted.ts";
 
 /** What an agent may look at; it changes nothing. */
 export interface AgentContext {

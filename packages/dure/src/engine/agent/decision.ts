@@ -1,5 +1,5 @@
 import type { TurnFacts } from "../turn/turn-context.ts";
-import { quoted } from "./quoted.ts";
+import { quoted } from "../../kernel/quoted.ts";
 
 /**
  * What a turn is about, as a model reads it: the message, or, of a turn that a person's answer has

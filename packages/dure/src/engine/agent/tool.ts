@@ -3,6 +3,7 @@ import { DureError } from "../../kernel/errors.ts";
 import { durationMs, type Duration } from "../../kernel/duration.ts";
 import { ROLE_NAME, type ApprovalNeeds } from "../../kernel/escalation.ts";
 import { compacted, type JsonObject } from "../../kernel/json.ts";
+import type { Approver } from "../../models/card.ts";
 import { unknownOption, unknownValue } from "../known-options.ts";
 import { type GivenSchemas, schemaOfInput } from "./input-schema.ts";
 import type { TeamToolName } from "./team-tools.ts";
@@ -356,7 +357,7 @@ function assertKept<Input, Output>(
  * a second person that the tool asks for stay. Throws `TOOL_APPROVAL_WITHOUT_LEDGER`,
  * `TOOL_INVALID`.
  */
-export function withApproval(name: string, tool: AnyTool, by: "operator" | "person"): AnyTool {
+export function withApproval(name: string, tool: AnyTool, by: Approver): AnyTool {
   if (tool.effect !== "once") {
     throw new DureError(
       "TOOL_APPROVAL_WITHOUT_LEDGER",
@@ -372,7 +373,17 @@ export function withApproval(name: string, tool: AnyTool, by: "operator" | "pers
       { class: "input", hint: `Write approvals: [${name}], or change the tool.` },
     );
   }
-  return { ...tool, approval: { expiresMs, question, by, needs } };
+  const asked = typeof by === "object" ? needsOf(by) : undefined;
+  if (needs?.role !== undefined && asked?.role !== undefined && needs.role !== asked.role) {
+    throw new DureError(
+      "TOOL_INVALID",
+      `The tool ${name} asks for the role ${needs.role}; a card cannot name ${asked.role} instead.`,
+      { class: "input", hint: `Write approvals: [${name}], or change the tool.` },
+    );
+  }
+  const both = needs || asked ? { ...needs, ...asked } : undefined;
+  const answers = by === "person" ? by : "operator";
+  return { ...tool, approval: { expiresMs, question, by: answers, needs: both } };
 }
 
 function approvalOf<Input>(
@@ -386,7 +397,7 @@ function approvalOf<Input>(
     when,
     question,
     by: by === "person" ? by : "operator",
-    needs: needsOf(by, two),
+    needs: needsOf({ role: typeof by === "object" ? by.role : undefined, two }),
     standing: standing && {
       same: standing.same ?? [],
       atMost: standing.atMost ?? [],
@@ -396,8 +407,7 @@ function approvalOf<Input>(
   };
 }
 
-function needsOf(by: ApprovalBy, two: boolean | undefined): ApprovalNeeds | undefined {
-  const role = typeof by === "object" ? by.role : undefined;
+function needsOf({ role, two }: Exclude<Approver, string>): ApprovalNeeds | undefined {
   if (role === undefined && two !== true) return undefined;
   return compacted({ role, two: two === true ? two : undefined });
 }

@@ -3,7 +3,7 @@ import { estimateTokens } from "../../models/prices.ts";
 import type { ModelAnswer, ModelMessage, ToolCall } from "../../models/model.ts";
 import type { EffectOutcome } from "../turn/turn-context.ts";
 import { shortened } from "./kept-result.ts";
-import { quoted } from "./quoted.ts";
+import { quoted } from "../../kernel/quoted.ts";
 
 /** What one agent did between a message and its answer. */
 export interface AgentWork {

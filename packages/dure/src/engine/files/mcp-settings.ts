@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { approversBy } from "../../models/card.ts";
 import { duration, oneOf, settings, text } from "./load-service-schema.ts";
 
 /** It stands in the names that models call: `files__read_file`. */
@@ -53,8 +54,8 @@ const mcpServer = settings({
   tools: patterns("names of tools").optional(),
   /** What tools do to the outside, by name; the first that fits counts. */
   effects: z.record(pattern, oneOf(["none", "idempotent", "once"])).optional(),
-  /** The tools of which each call needs a person's yes. */
-  approval: patterns("names of tools").optional(),
+  /** The tools of which each call needs a person's yes, and whose. */
+  approval: approversBy(pattern, 100).optional(),
   /** Answers a server that asks in the middle of a call. Default: it is told that it cannot ask. */
   questions: oneOf(["defaults"]).optional(),
   /** How long one call may take. Default 60 s. */

@@ -11,7 +11,7 @@ import {
   type RepeatRule,
   type TurnStore,
 } from "../../durable/turns.ts";
-import type { Files } from "../../durable/files/files.ts";
+import type { Files, FoundFile } from "../../durable/files/files.ts";
 import { agentPaused } from "../../durable/pauses.ts";
 import { startAcceptSpan } from "../../models/telemetry.ts";
 import type { ToolSpec } from "../../models/model.ts";
@@ -147,14 +147,15 @@ export class TurnAcceptance {
       if (pauses?.first([service.name])) {
         await this.#assertAnswers(service, { session, tenant, author: options.author });
       }
+      const files = await this.#filesOf(request, { session, tenant });
       const entry = newTurnOf(service, request, options, {
         turn,
         session,
         max_waiting: limits.sessionQueue,
         trace_parent: span.traceParent,
         told: told && (await told(session)),
-        files: await this.#filesOf(request, { session, tenant }),
-        repeats: repeatRuleOf(request, options, limits.repeatMs),
+        files: files?.map(({ sha256: _hash, ...file }) => file),
+        repeats: repeatRuleOf(request, options, { files, withinMs: limits.repeatMs }),
       });
       const accepted = await store.accept(entry, { signal: lease, within: ACCEPT_WITHIN });
       return this.#begun(entry, accepted);
@@ -176,7 +177,7 @@ export class TurnAcceptance {
   async #filesOf(
     { files = [] }: TurnRequest,
     whose: { readonly session: string; readonly tenant: string },
-  ): Promise<readonly FileRef[] | undefined> {
+  ): Promise<readonly FoundFile[] | undefined> {
     return files.length === 0 ? undefined : this.#options.files.find(files, whose);
   }
 
@@ -312,12 +313,14 @@ function idempotencyOf(
 function repeatRuleOf(
   request: TurnRequest,
   { repeats: of, path = "turn", caller = ANONYMOUS }: AcceptOptions,
-  within_ms: number,
+  { files, withinMs: within_ms }: { files: readonly FoundFile[] | undefined; withinMs: number },
 ): RepeatRule | undefined {
   if (of === undefined || within_ms === 0) return undefined;
   const said = plainly(request, caller.tenant);
   const place = of === "session" ? `${caller.tenant}/${said.session}` : `${caller.tenant}/`;
-  const key = `said-${hashOf({ ...said, session: place })}`;
+  // In another session the same file has another id.
+  const carried = files?.map(({ name, sha256 }) => [name, sha256]);
+  const key = `said-${hashOf({ ...said, session: place, files: carried })}`;
   return { of, within_ms, caller: caller.name, path, key };
 }
 

@@ -112,6 +112,6 @@ export function titleOf(message: string): string {
 }
 
 /** What an idempotency key stands for. */
-export function hashOf(request: TurnRequest): string {
+export function hashOf(request: object): string {
   return createHash("sha256").update(canonicalJson(request)).digest("hex");
 }

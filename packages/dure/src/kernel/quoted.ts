@@ -1,5 +1,5 @@
 /** Marks of quotes, opening or closing, in whatever spelling. */
-const MARK = /<(?=\s*\/?\s*(?:passage|summary|context|done|calls|decision|notice)\b)/giu;
+const MARK = /<(?=\s*\/?\s*(?:passage|summary|context|done|calls|decision|notice|file)\b)/giu;
 
 /** A text that cannot end the quote in which it stands. Pure. */
 export function quoted(text: string): string {
