@@ -18,7 +18,7 @@ export const JOB_GUARDS: readonly Guard[] = [
   {
     id: "jobs.files.scope",
     at: { file: "packages/dure/src/server/job-routes.ts" },
-    find: 'assertMay(request.principal!, "chat"); // as for the file itself',
+    find: 'assertMay(request.principal, "chat"); // as for the file itself',
     replace: "",
     tests: jobRoutes(FILES_READ),
     why: "a token that may not read a conversation gets its files through a job",

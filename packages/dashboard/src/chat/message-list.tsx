@@ -196,7 +196,7 @@ const Message = memo(function Message(props: {
           {tone !== undefined && <Tone tone={tone} code={entry.done?.error?.code ?? ""} />}
         </div>
       )}
-      <Files done={entry.done} />
+      <MadeFiles done={entry.done} />
       {isLast && entry.done?.error?.retry === true && (
         <Resume entry={entry} conversation={conversation} />
       )}
@@ -212,6 +212,11 @@ const Message = memo(function Message(props: {
     </li>
   );
 });
+
+/** What tools have made. */
+function MadeFiles({ done }: { done: Done | undefined }): ReactNode {
+  return <FileLinks files={done?.files} addressOf={(id) => `/v1/agent/files/${id}`} />;
+}
 
 function OwnMessage(props: { entry: Entry; conversation: Conversation }): ReactNode {
   const { entry, conversation } = props;

@@ -11,7 +11,7 @@ async function asked(error: Error): Promise<unknown> {
     ask: async (): Promise<never> => {
       throw error;
     },
-    bytesOf: async () => [],
+    files: { read: async () => [] },
   };
   const { execute } = askAgentTool(jobs, { requester: "ruda" });
   const input = { agent: "eden", message: "…" };

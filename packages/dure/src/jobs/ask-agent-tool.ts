@@ -4,6 +4,7 @@ import { fileResult, type FileResult } from "../engine/agent/file-result.ts";
 import { tool, type AnyTool } from "../engine/agent/tool.ts";
 import { MAX_MESSAGE_FILES } from "../kernel/files.ts";
 import type { AskResult } from "./ask.ts";
+import type { JobFiles } from "./job-files.ts";
 import type { Jobs } from "./jobs.ts";
 
 const input = z.object({
@@ -65,7 +66,7 @@ const FORBIDDEN = new Set(["JOB_NOT_ALLOWED"]);
  * @param requester the id of the agent that has the tool.
  */
 export function askAgentTool(
-  jobs: Pick<Jobs, "ask" | "bytesOf">,
+  jobs: Pick<Jobs, "ask"> & { readonly files: Pick<JobFiles, "read"> },
   { requester }: { requester: string },
 ): AnyTool {
   return tool({
@@ -93,7 +94,7 @@ export function askAgentTool(
         );
         if (result.status !== "ok" || !result.files) return result;
         const { files, ...told } = result;
-        return fileResult(told, await jobs.bytesOf(result.jobId, files, { signal }));
+        return fileResult(told, await jobs.files.read(result.jobId, files, { signal }));
       } catch (error) {
         if (signal.aborted || !isRefusal(error)) throw error;
         return {

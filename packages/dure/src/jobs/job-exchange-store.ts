@@ -10,6 +10,7 @@ import { waitsForPerson } from "./endings.ts";
 import type { Attempt, ExchangeAgent, ExchangeStore, Rest, Spoken } from "./exchange.ts";
 import type { ExchangeFacts } from "./exchange-facts.ts";
 import { sessionOf, speakerOf, type JobError, type JobResult } from "./job.ts";
+import type { JobFiles } from "./job-files.ts";
 import type { JobLimits } from "./limits.ts";
 import type { AttemptInput, HeldAs, HeldJob, JobStore } from "./store.ts";
 import { TurnTime } from "./turn-time.ts";
@@ -265,7 +266,10 @@ export class JobExchangeStore implements ExchangeStore {
   async #carried(): Promise<readonly string[] | undefined> {
     if (!this.#hasFiles) return undefined;
     const { session } = this.#input!;
-    const files = await this.#options.store.carryFiles(this.#id, this.#number - 1, session);
+    const files = await this.#options.files.carry(
+      { job: this.#id, turn: this.#number - 1 },
+      session,
+    );
     return files.length > 0 ? files.map(({ id }) => id) : undefined;
   }
 
@@ -355,6 +359,7 @@ export interface JobExchangeStoreOptions {
   readonly agents: AgentDirectory;
   /** Absent: no agent is ever paused. */
   readonly pauses?: Pick<Pauses, "get" | "onChange"> | undefined;
+  readonly files: Pick<JobFiles, "carry">;
   readonly clock: Clock;
   readonly limits: JobLimits;
   /** An exchange turn was recorded. */

@@ -70,7 +70,7 @@ test("a file that an agent names goes with its request, and the asked one's mode
   expect(shownTo(team.asked["eden"]?.[0])).toEqual(["cat.png"]);
   const { files, jobId } = await team.jobs.get(answer.jobId);
   expect(files).toEqual([{ ...CAT, id: anId, turn: 0 }]);
-  expect(await team.jobs.bytesOf(jobId, files)).toEqual([
+  expect(await team.jobs.files.read(jobId, files)).toEqual([
     { name: "cat.png", bytes: Buffer.from(PNG) },
   ]);
 });
@@ -149,7 +149,7 @@ test("a job keeps its files when the conversation that had them is deleted, and 
 
   await forgetSession(team.database, "desk", "");
   expect(await keys()).toEqual([filesKeyOfJob(jobId), sessionOf(jobId, "eden")]);
-  expect(await team.jobs.bytesOf(jobId, (await team.jobs.get(jobId)).files)).toHaveLength(1);
+  expect(await team.jobs.files.read(jobId, (await team.jobs.get(jobId)).files)).toHaveLength(1);
 
   await team.jobs.purge({ olderThan: "0s" });
   expect(await keys()).toEqual([]);

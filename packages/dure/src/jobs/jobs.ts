@@ -3,8 +3,6 @@ import { durationMs, type Duration } from "../kernel/duration.ts";
 import { DureError, ProcessError } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/logger.ts";
 import type { KnownTo, TenantView } from "../kernel/tenant.ts";
-import type { FileRef } from "../kernel/files.ts";
-import type { GivenFile } from "../engine/agent/file-result.ts";
 import type { Files } from "../durable/files/files.ts";
 import type { Database } from "../durable/database.ts";
 import type { EventLog } from "../durable/event-log.ts";
@@ -20,15 +18,9 @@ import { checkText, resultOf, type AskRequest, type AskResult } from "./ask.ts";
 import { JobAsking } from "./asking.ts";
 import { EndedJobs } from "./ended-jobs.ts";
 import { ExchangeFacts } from "./exchange-facts.ts";
-import {
-  filesKeyOfJob,
-  isOver,
-  jobOfSession,
-  transition,
-  type Job,
-  type JobDetail,
-} from "./job.ts";
+import { isOver, jobOfSession, transition, type Job, type JobDetail } from "./job.ts";
 import type { AgentDirectory } from "./job-exchange-store.ts";
+import { JobFiles } from "./job-files.ts";
 import { JobReader } from "./job-reader.ts";
 import { JobStatements } from "./job-statements.ts";
 import { followJob, type JobFrame } from "./job-stream.ts";
@@ -89,6 +81,8 @@ export class Jobs {
   readonly #tending: JobTending;
   readonly #ended: EndedJobs;
   readonly #recovery: JobRecovery;
+  /** Files that came with a job. */
+  readonly files: JobFiles;
   readonly #over = new AbortController();
   #unsubscribe: (() => void) | undefined;
 
@@ -101,7 +95,8 @@ export class Jobs {
     const reader = new JobReader(statements);
     const facts = new ExchangeFacts(statements);
     const signal = AbortSignal.any([this.#over.signal, lease.signal]);
-    const parts = { ...options, limits, store, reader, facts, random, signal };
+    this.files = new JobFiles(statements, options.files);
+    const parts = { ...options, limits, store, reader, facts, random, signal, files: this.files };
     this.#options = options;
     this.#limits = limits;
     this.#store = store;
@@ -180,21 +175,6 @@ export class Jobs {
     const { id } = await this.#store.ask(job);
     if (waitSec === 0) return { status: "accepted", jobId: id };
     return this.#answer(id, job.tenant, waitSec * 1_000, signal);
-  }
-
-  /** Files of a job with their bytes; one that is gone is left out. Throws `FILE_STORE_FAILED`. */
-  async bytesOf(
-    jobId: string,
-    files: readonly Pick<FileRef, "id" | "name">[],
-    { signal }: { signal?: AbortSignal | undefined } = {},
-  ): Promise<readonly GivenFile[]> {
-    const session = filesKeyOfJob(jobId);
-    const found: GivenFile[] = [];
-    for (const { id, name } of files) {
-      const bytes = await this.#options.files?.read(id, { session, signal });
-      if (bytes) found.push({ name, bytes });
-    }
-    return found;
   }
 
   /** Notes that an agent ends its exchange with this turn. False outside of one. */

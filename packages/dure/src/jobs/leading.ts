@@ -9,6 +9,7 @@ import type { Conversations } from "../engine/api.ts";
 import { endOf } from "./endings.ts";
 import { runExchange } from "./exchange.ts";
 import type { ExchangeFacts } from "./exchange-facts.ts";
+import type { JobFiles } from "./job-files.ts";
 import { JobExchangeStore, JobFencedError, type AgentDirectory } from "./job-exchange-store.ts";
 import type { JobLimits } from "./limits.ts";
 import type { HeldJob, JobStore } from "./store.ts";
@@ -20,6 +21,7 @@ interface LeadingParts {
   readonly conversations: Pick<Conversations, "accept" | "read">;
   readonly agents: AgentDirectory;
   readonly pauses?: Pick<Pauses, "get" | "onChange"> | undefined;
+  readonly files: JobFiles;
   readonly limits: JobLimits;
   readonly clock: Clock;
   readonly logger: Logger;

@@ -652,6 +652,7 @@ async function startTakenOver({ begunBefore = false } = {}) {
       held: (await store.held(id, holder))!,
       store,
       facts,
+      files: team.jobs.files,
       conversations: team.engine,
       agents: { all: () => [eden], find: () => eden },
       clock: systemClock,

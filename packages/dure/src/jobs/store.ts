@@ -1,14 +1,13 @@
 import { codeOf } from "../kernel/errors.ts";
 import { EVENTS_TOPIC } from "../durable/event-rows.ts";
 import type { Notifications } from "../durable/notify.ts";
-import type { FileRef } from "../kernel/files.ts";
 import { storable } from "../durable/storable.ts";
 import { UNATTENDED_TOPIC } from "../durable/turns.ts";
 import type { JobStatus } from "../kernel/jobs.ts";
 import type { NewPlatformEvent } from "../wire/events.ts";
 import type { ExchangeStore, Rest } from "./exchange.ts";
 import { earlierWords } from "./earlier-words.ts";
-import { filesKeyOfJob, type EarlierWords, type Job, type JobResult } from "./job.ts";
+import type { EarlierWords, Job, JobResult } from "./job.ts";
 import { JobReader } from "./job-reader.ts";
 import type { RetriedJob } from "./retry-refusal.ts";
 import { JOB_COLUMNS, jobOf, RESULTS, type JobRow } from "./job-rows.ts";
@@ -166,24 +165,6 @@ export class JobStore {
       "job.begin",
       "select dure.begin_job_turn($1, $2, $3, $4, $5, $6) as value",
       [id, epoch, attempt, storable(input), told.words, told.results],
-    );
-  }
-
-  /** Files that came with a turn, 0 for the request, as files of a session. */
-  async carryFiles(id: string, turn: number, session: string): Promise<readonly FileRef[]> {
-    return this.#statements.surely(
-      "job.carry-files",
-      `
-        select dure.carry_files(
-          (
-            select coalesce(jsonb_agg(f), '[]')
-            from dure.jobs j
-            cross join jsonb_array_elements(j.files) f
-            where j.id = $1 and (f->>'turn')::integer = $2
-          ),
-          $4, $3, null
-        ) as value`,
-      [id, turn, session, filesKeyOfJob(id)],
     );
   }
 

@@ -280,7 +280,7 @@ async function carriedBy(
 ): Promise<readonly FileRef[] | undefined> {
   const files: FileRef[] = [];
   for (const id of request.body.files ?? []) {
-    assertMay(request.principal!, "chat"); // as for the file itself
+    assertMay(request.principal, "chat"); // as for the file itself
     if (!parts.files) throw unknownFile(id);
     files.push(await fileFor(parts, request, id));
   }
@@ -304,7 +304,7 @@ function readJobFile(app: RouteApp, parts: JobRouteParts): void {
       const { id, file_id } = request.params;
       const job = await jobs.get(id, { tenant: await viewOfJob(id, request, parts) });
       const file = job.files.find((one) => one.id === file_id);
-      const [found] = file ? await jobs.bytesOf(id, [file]) : [];
+      const [found] = file ? await jobs.files.read(id, [file]) : [];
       if (!file || !found) throw unknownFile(file_id);
 
       return answerWithBytes(reply, file, found.bytes, { showsImages: true });

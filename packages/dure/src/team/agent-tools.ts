@@ -27,8 +27,10 @@ export function agentTools(
   const rooms = async (): Promise<RoomToolsParts> => (await parts()).rooms;
   const jobs = {
     ask: async (...given: Parameters<Jobs["ask"]>) => (await parts()).jobs.ask(...given),
-    bytesOf: async (...given: Parameters<Jobs["bytesOf"]>) =>
-      (await parts()).jobs.bytesOf(...given),
+    files: {
+      read: async (...given: Parameters<Jobs["files"]["read"]>) =>
+        (await parts()).jobs.files.read(...given),
+    },
     endExchange: async (...given: Parameters<Jobs["endExchange"]>) =>
       (await parts()).jobs.endExchange(...given),
   };

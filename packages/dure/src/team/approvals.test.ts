@@ -15,10 +15,15 @@ function needed(own: Approval, approvals: CardInput["approvals"]) {
     inputSchema: z.object({}),
     effect: "once",
     recover: "ask",
-    approval: own,
+    ...(own === undefined ? {} : { approval: own }),
     execute: () => ({ paid: true }),
   });
-  const clerk = chatAgent({ name: "clerk", prompt: "Help.", tools: { pay }, card: { approvals } });
+  const clerk = chatAgent({
+    name: "clerk",
+    prompt: "Help.",
+    tools: { pay },
+    card: { approvals: approvals! },
+  });
   const desk = defineService({
     name: "desk",
     agents: { clerk },

@@ -1,5 +1,5 @@
 import { HttpAgent } from "@ag-ui/client";
-import { Message, Part, type Task } from "@a2a-js/sdk";
+import { Part, type Message, type Task } from "@a2a-js/sdk";
 import { DefaultChatTransport, readUIMessageStream, type UIMessage } from "ai";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { PNG } from "../../src/durable/files/test-files.ts";
@@ -161,7 +161,7 @@ describe("files at the doors", FULL, () => {
       const [text, picture] = content;
       const image = { ...picture, image_url: { url } };
       const body = { ...asked, messages: [{ role: "user", content: [text, image] }] };
-      const answer = await client.chat.completions.create(body as never).withResponse();
+      const answer = await client.chat.completions.create(body).withResponse();
       return answer.response.headers.get("turn-id");
     };
 

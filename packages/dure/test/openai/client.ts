@@ -20,7 +20,12 @@ interface Runner {
   finalContent(): Promise<string | null>;
 }
 
-type Create = (body: object, options?: object) => Promise<Completion & CompletionStream>;
+type Create = (
+  body: object,
+  options?: object,
+) => Promise<Completion & CompletionStream> & {
+  withResponse(): Promise<{ readonly response: globalThis.Response }>;
+};
 
 interface Completion {
   readonly id: string;

@@ -131,7 +131,10 @@ declare
   f dure.files;
   c dure.files;
 begin
-  for v_ref in select r from jsonb_array_elements(p_files) r loop
+  for v_ref in
+    select r
+    from jsonb_array_elements(p_files) r
+  loop
     -- as long as it is locked its bytes stay
     select * into f
     from dure.files
