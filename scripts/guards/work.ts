@@ -94,9 +94,29 @@ export const WORK_GUARDS: readonly Guard[] = [
     why: "an agent reads skills that its card leaves out",
   },
   {
+    id: "approvals.role-stays",
+    at: { file: "packages/dure/src/engine/agent/tool.ts" },
+    find: "needs?.role !== undefined && asked?.role !== undefined && needs.role !== asked.role",
+    replace: "false",
+    tests: testsIn("packages/dure/src/team/approvals.test.ts")(
+      "a card cannot put another role in the place of the tool's",
+    ),
+    why: "a card lets others approve than those whom the tool names",
+  },
+  {
+    id: "repeats.files",
+    at: { file: "packages/dure/src/engine/turn/turn-acceptance.ts" },
+    find: "session: place, files: carried }",
+    replace: "session: place }",
+    tests: testsIn("packages/dure/test/doors/door-files.test.ts")(
+      "a picture that comes again without a session is the same request, and done once",
+    ),
+    why: "a request with a file that a client repeats is done again",
+  },
+  {
     id: "approvals.always",
     at: { file: "packages/dure/src/engine/agent/tool.ts" },
-    find: "return { ...tool, approval: { expiresMs, question, by, needs } };",
+    find: "return { ...tool, approval: { expiresMs, question, by: answers, needs: both } };",
     replace: "return tool;",
     tests: testsIn("packages/dure/src/team/agent-markdown.test.ts")(
       "a folder with agent.md is an agent with its model, tools and instructions",

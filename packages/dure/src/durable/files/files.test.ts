@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -75,7 +76,10 @@ test("a file is found and read by its own tenant and session alone", async () =>
   const { id } = await files.put({ ...own, name: "a.png", bytes: PNG });
 
   expect(await files.find([id], own)).toEqual([
-    { id, name: "a.png", type: "image/png", bytes: 70 },
+    {
+      ...{ id, name: "a.png", type: "image/png", bytes: 70 },
+      sha256: createHash("sha256").update(PNG).digest("hex"),
+    },
   ]);
   for (const other of [
     { tenant: "beta", session: "acme/mina" },
