@@ -5,7 +5,7 @@
  *   npm test                       what people wait for: tests marked `full` are left out, kill tables are samples
  *   npm test -- packages/dure/src/jobs   the checks, and the tests whose path matches
  *   npm run test:full              what `npm test` leaves out, without the checks
- *   npm run test:full -- --within 25   the same in parts, of which none begins after so many minutes
+ *   npm run test:full -- --within 30   the same in parts, of which none begins after so many minutes
  *   npm run test:long              everything, with the numbers of the specifications; prints the seed that repeats the run
  */
 
