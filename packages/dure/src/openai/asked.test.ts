@@ -149,11 +149,21 @@ test.each([
   ["messages.2.content", { messages: [CALLED, GAVE[0], { ...GAVE[1], content: null }] }],
   ["n", { messages: DIALOGUE, n: 2 }],
   ["response_format", { messages: DIALOGUE, response_format: { type: "json_object" } }],
-  ["image_url", { messages: [{ role: "user", content: [{ type: "image_url" }] }] }],
+  ["messages.0.content", { messages: [{ role: "user", content: [{ type: "image_url" }] }] }],
+  [
+    "messages.0.content",
+    { messages: [{ role: "user", content: [picture("https://example.org/cat.png")] }] },
+  ],
+  ["refusal", { messages: [{ role: "user", content: [{ type: "refusal" }] }] }],
+  ["image_url", { messages: [{ role: "system", content: [picture("data:;base64,aGk=")] }] }],
   ["user", { messages: [{ role: "assistant", content: "Hello" }] }],
 ])("%s is refused rather than passed over", (field, body) => {
   expect(() => chat(body)).toThrow(field);
 });
+
+function picture(url: string): object {
+  return { type: "image_url", image_url: { url } };
+}
 
 function namedTool(name: string): object {
   return { type: "function", function: { name } };

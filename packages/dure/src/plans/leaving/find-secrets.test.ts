@@ -176,6 +176,6 @@ test.each([...HOSTILE, "-----BEGIN PRIVATE KEY-----\n", "secret_access_key = ", 
     await timed(100_000);
 
     // 40 ms of an idle machine; what grows with the square takes minutes.
-    expect(await timed(1_000_000)).toBeLessThan(3_000);
+    expect(await timed(1_000_000)).toBeLessThan(20_000);
   },
 );
