@@ -262,6 +262,7 @@ test(
           tenant: "acme",
           name: "token_2",
           person: null,
+          role: null,
           what: "token.revoke",
           subject: "token_1",
           outcome: null,

@@ -49,7 +49,7 @@ async function begin(
 const BY = { by: "jiwoo", name: "jiwoo", tenant: "" };
 
 const until = (what: () => Promise<unknown>) =>
-  expect.poll(what, { timeout: 15_000, interval: 100 });
+  expect.poll(what, { timeout: 45_000, interval: 100 });
 
 test(
   "a port with a gate waits for a person without a slot, and goes on when it is approved",
