@@ -480,15 +480,28 @@ test("files go with a request of who may read them, and are read by who may see 
   const own = { tenant: "", session: "desk", turn: "turn_0" };
   const { id } = await files.put({ ...own, name: "asked.txt", bytes });
   const body = { agent: "ruda", target: "eden", message: "Look?", max_turns: 1, files: [id] };
-  const bearer = async (scopes: ("chat" | "jobs")[]): Promise<{ authorization: string }> => ({
+  const bearer = async (
+    scopes: ("admin" | "chat" | "jobs")[],
+  ): Promise<{ authorization: string }> => ({
     authorization: `Bearer ${(await auth.create({ name: scopes.join("-"), scopes })).token}`,
   });
   const [both, jobsAlone] = [await bearer(["chat", "jobs"]), await bearer(["jobs"])];
 
   const refused = await guarded.post("/v1/jobs", body, jobsAlone);
   const unknown = await guarded.post("/v1/jobs", { ...body, files: ["file_0"] }, both);
+  const foreign = await files.put({
+    ...{ ...own, tenant: "acme", session: "acme/desk" },
+    name: "asked.txt",
+    bytes,
+  });
+  const ofTenant = await guarded.post(
+    "/v1/jobs",
+    { ...body, files: [foreign.id] },
+    await bearer(["admin"]),
+  );
   const asked = await guarded.post("/v1/jobs", body, both);
 
+  expect(await ofTenant.json()).toMatchObject({ status: 404, code: "FILE_UNKNOWN" });
   expect(await refused.json()).toMatchObject({ status: 403, code: "SCOPE_MISSING" });
   expect(await unknown.json()).toMatchObject({ status: 404, code: "FILE_UNKNOWN" });
   const { job_id: job } = (await asked.json()) as { job_id: string };

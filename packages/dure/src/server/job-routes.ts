@@ -281,7 +281,9 @@ async function carriedBy(
   const files: FileRef[] = [];
   for (const id of request.body.files ?? []) {
     assertMay(request.principal, "chat"); // as for the file itself
-    if (!parts.files) throw unknownFile(id);
+    // Who sees all tenants puts no file of one into a job of none.
+    const isOfCaller = await parts.files?.look(id, callerOf(request).tenant);
+    if (!isOfCaller) throw unknownFile(id);
     files.push(await fileFor(parts, request, id));
   }
   return files.length > 0 ? files : undefined;
