@@ -22,7 +22,7 @@ const PLAN = {
 
 test(
   "an acceptance whose program is not there asks after one try, and goes on when it is told to",
-  { ...FULL, timeout: 120_000 },
+  { ...FULL, timeout: 300_000 },
   async () => {
     const { runs, repository } = await openStage({ "src/price.txt": "" });
     const plan = realPlan(JSON.stringify(PLAN));

@@ -102,7 +102,7 @@ test(
 
 test(
   "work on no branch, in no commit or still going on is kept; force takes only the first two",
-  { ...FULL, timeout: 120_000 },
+  { ...FULL, timeout: 300_000 },
   async () => {
     const at = await open();
     const unmerged = await run(at);

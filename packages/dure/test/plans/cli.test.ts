@@ -234,7 +234,7 @@ test(
 
 test(
   "plans are listed and shown, a run is followed line by line to its end, looked at and merged",
-  { ...FULL, timeout: 120_000 },
+  { ...FULL, timeout: 300_000 },
   async () => {
     const [list, show, dry] = await Promise.all([
       dure(["plan", "list"]),
@@ -405,7 +405,7 @@ test(
 
 test(
   "a run is steered from the command line, and ends with 1 when it does not end in success",
-  { ...FULL, timeout: 120_000 },
+  { ...FULL, timeout: 300_000 },
   async () => {
     const begun = await dure(["plan", "run", "steer"]);
     const id = begun.stdout.trim();

@@ -112,7 +112,7 @@ const KINDS: readonly Kind[] = process.getuid?.() === 0 ? [undefined, "other-use
 
 test(
   "every attack succeeds where nothing keeps workers apart, so the next test shows what does",
-  { ...FULL, timeout: 120_000 },
+  { ...FULL, timeout: 300_000 },
   async () => {
     const { runs, repository, home } = await open();
     await repository.write(UNCOMMITTED);
@@ -139,7 +139,7 @@ test(
 
 test.for(KINDS)(
   "a worker that ignores all rules reads and changes only its own files, and leaves no process (%s)",
-  { ...FULL, timeout: 120_000 },
+  { ...FULL, timeout: 300_000 },
   async (kind) => {
     const { runs, repository, home } = await open({ kind });
     const before = await repository.fingerprint();
@@ -234,7 +234,7 @@ test.for(KINDS.filter((kind) => kind !== undefined))(
 
 test(
   "a worker sees no file of the person above its tree, but the software there, and no foreign variable",
-  { ...FULL, timeout: 120_000 },
+  { ...FULL, timeout: 300_000 },
   async () => {
     for (const name of [
       "DURE_TOKEN",
@@ -316,7 +316,7 @@ test(
 
 test(
   "on a machine that gives processes no network of their own a run ends before anything starts",
-  { ...FULL, timeout: 120_000 },
+  { ...FULL, timeout: 300_000 },
   async () => {
     const prove = async () => ({ ...UNPROVEN, files: "enforced" }) as const;
     const { runs, repository } = await open({ prove });
@@ -344,7 +344,7 @@ test(
 
 test(
   "a worker that makes one file too many, or one huge one, is refused and nothing of it lands",
-  { ...FULL, timeout: 120_000 },
+  { ...FULL, timeout: 300_000 },
   async () => {
     const { runs, repository } = await open();
     const many = realPlan(

@@ -92,7 +92,7 @@ const answersIn = async (runs: TestRuns, id: string): Promise<readonly unknown[]
 
 test(
   "a question reaches the conversation of the member that is asked, try after try",
-  { ...FULL, timeout: 120_000 },
+  { ...FULL, timeout: 300_000 },
   async () => {
     const { runs, repository } = await openStage(FILES, { worker: workers() });
 
@@ -273,7 +273,7 @@ const saidIn = async (runs: TestRuns, id: string) =>
 
 test(
   "a person's words reach an agent in its last try, and are shown as sent, delivered and read",
-  { ...FULL, timeout: 120_000 },
+  { ...FULL, timeout: 300_000 },
   async () => {
     const { runs, repository } = await openStage(FILES);
     const id = await begin(runs, repository, talkative);

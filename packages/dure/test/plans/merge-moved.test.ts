@@ -49,7 +49,7 @@ const tries = async (id: string): Promise<readonly object[]> => {
 
 test(
   "a result is tried on the merged tree of a branch that moved, before the branch moves",
-  { ...FULL, timeout: 120_000 },
+  { ...FULL, timeout: 300_000 },
   async () => {
     await git("branch", "moved", "main");
     const id = await succeeded("moved");
@@ -71,7 +71,7 @@ test(
 
 test(
   "a branch stays where it is when the merged tree fails, and is merged once it is mended",
-  { ...FULL, timeout: 120_000 },
+  { ...FULL, timeout: 300_000 },
   async () => {
     await git("branch", "broken", "main");
     const id = await succeeded("broken");

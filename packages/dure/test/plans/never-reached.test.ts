@@ -57,7 +57,7 @@ const planFor = (repository: string, ports: readonly number[]): string =>
 
 test(
   "of a running team neither its server nor its database is reached, although a plan names both",
-  { ...FULL, timeout: 120_000 },
+  { ...FULL, timeout: 300_000 },
   async () => {
     const stack = new AsyncDisposableStack();
     onTestFinished(() => stack.disposeAsync());

@@ -105,7 +105,7 @@ const SLOW = { timeout: 120_000 } as const;
 
 test(
   "a result is one commit of the person, pushed and offered once, also after a crash in between",
-  { ...FULL, timeout: 120_000 },
+  { ...FULL, timeout: 300_000 },
   async () => {
     const { run, delivery, git, there, state } = await openWorld();
     const { signal } = new AbortController();
@@ -135,7 +135,7 @@ test(
 
 test(
   "a branch that others have moved at the remote is not overwritten, nor offered",
-  { ...FULL, timeout: 120_000 },
+  { ...FULL, timeout: 300_000 },
   async () => {
     const { run, delivery, git, there, state } = await openWorld();
     const { signal } = new AbortController();
@@ -153,7 +153,7 @@ test(
 
 test(
   "a plain remote gets the branch alone, once, and no program of a host is asked",
-  { ...FULL, timeout: 120_000 },
+  { ...FULL, timeout: 300_000 },
   async () => {
     const { run, delivery, there, state } = await openWorld("none");
     const { signal } = new AbortController();

@@ -69,7 +69,7 @@ async function ended(runs: TestRuns, id: string): Promise<PlanRun> {
 
 test(
   "a worker whose provider takes no calls waits, and goes on in its conversation and its try",
-  { ...FULL, timeout: 120_000 },
+  { ...FULL, timeout: 300_000 },
   async () => {
     const starts: Starts = [];
     const { runs, repository } = await openStage(FILES, {
@@ -98,7 +98,7 @@ test(
 
 test(
   "the wait outlives its process, and is shown meanwhile as no stall",
-  { ...FULL, timeout: 120_000 },
+  { ...FULL, timeout: 300_000 },
   async () => {
     const starts: Starts = [];
     const { runs, repository, home, url } = await openStage(FILES, {

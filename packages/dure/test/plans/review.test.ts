@@ -53,7 +53,7 @@ const until = (what: () => Promise<unknown>) =>
 
 test(
   "a port with a gate waits for a person without a slot, and goes on when it is approved",
-  { ...FULL, timeout: 120_000 },
+  { ...FULL, timeout: 300_000 },
   async () => {
     const { runs, repository } = await openStage(FILES);
     const { id, statuses } = await begin(runs, repository, TWO);
@@ -78,7 +78,7 @@ test(
 
 test(
   "what is sent back with an answer and with comments is the next prompt, and asked about anew",
-  { ...FULL, timeout: 120_000 },
+  { ...FULL, timeout: 300_000 },
   async () => {
     const { runs, repository } = await openStage(FILES);
     const { id, statuses } = await begin(runs, repository, TWO);
@@ -113,7 +113,7 @@ test(
 
 test(
   "a review of a run that has succeeded is carried out once, also by the process after a crash",
-  { ...FULL, timeout: 120_000 },
+  { ...FULL, timeout: 300_000 },
   async () => {
     const { runs: first, repository, home, url } = await openStage(FILES);
     const { id, statuses } = await begin(first, repository, ONE);

@@ -120,7 +120,7 @@ ports:
 
 test(
   "plan text without a file is checked, runs from another branch, and is once per key",
-  { ...FULL, timeout: 120_000 },
+  { ...FULL, timeout: 300_000 },
   async () => {
     const main = await at.repository.git("rev-parse", "main");
     const next = await at.repository.branch("next", {
@@ -338,7 +338,7 @@ test("only a token with plans:unconfined starts what takes protection away", asy
 
 test(
   "only an admin works on, looks at or merges into a repository that the team has not named",
-  { ...FULL, timeout: 120_000 },
+  { ...FULL, timeout: 300_000 },
   async () => {
     const auth = new MemoryTokenStore();
     await using guarded = await at.serve({ auth });
@@ -459,7 +459,7 @@ test(
 
 test(
   "a run is begun once per key, watched to its end, looked at in every part, and merged",
-  { ...FULL, timeout: 120_000 },
+  { ...FULL, timeout: 300_000 },
   async () => {
     const begin = (more: object = {}): Promise<Response> =>
       at.server.post("/v1/runs", { plan: "shop", ...more }, { "idempotency-key": "once" });
@@ -621,7 +621,7 @@ test(
 
 test(
   "a run is steered: words wait for the next prompt, a hint gives another try, pause and cancel hold",
-  { ...FULL, timeout: 120_000 },
+  { ...FULL, timeout: 300_000 },
   async () => {
     const { id } = await dure.plans.start({ plan: "steer" });
     const standing = async (): Promise<unknown> =>
@@ -698,7 +698,7 @@ test(
 
 test(
   "a report of a tool in a step reaches the next prompt, and only while the step runs",
-  { ...FULL, timeout: 120_000 },
+  { ...FULL, timeout: 300_000 },
   async () => {
     const { run } = await followed(await dure.plans.start({ plan: "hooked" }));
     const port = await dure.plans.port(run.id, "hooked");
@@ -742,7 +742,7 @@ test(
 
 test.for([1, 3])(
   "the client reads a run once although its connection is cut after %i frames, again and again",
-  { ...FULL, timeout: 120_000 },
+  { ...FULL, timeout: 300_000 },
   async (cut) => {
     const cutting = new DureClient({
       baseUrl: at.server.url,

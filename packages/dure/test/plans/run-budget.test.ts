@@ -52,7 +52,7 @@ const PORT = (id: string) => ({
 
 test(
   "ports side by side stop at the run's tokens together, each after the call that it is in",
-  { ...FULL, timeout: 120_000 },
+  { ...FULL, timeout: 300_000 },
   async () => {
     const calls = new Calls();
     const files = { "src/a/a": "", "src/b/b": "", "src/c/c": "" };
@@ -85,7 +85,7 @@ test(
 
 test(
   "a run's workers stop at its calls of models; more of them let its port go on",
-  { ...FULL, timeout: 120_000 },
+  { ...FULL, timeout: 300_000 },
   async () => {
     const calls = new Calls();
     const { runs, repository } = await openStage(
@@ -132,7 +132,7 @@ test(
 
 test(
   "an orchestrator begins no task of a run whose tokens are used up",
-  { ...FULL, timeout: 120_000 },
+  { ...FULL, timeout: 300_000 },
   async () => {
     const calls = new Calls();
     const { runs, repository } = await openStage({}, { worker: () => endless(calls, 1) });

@@ -375,7 +375,7 @@ ${stock.map((sum) => `      - edits: [{ path: src/stock/stock.mjs, content: "exp
 
 test(
   "the port that breaks the merged tree goes back to its pair with the output, and then all passes",
-  { ...FULL, timeout: 120_000 },
+  { ...FULL, timeout: 300_000 },
   async () => {
     const { runs, repository } = await open(
       { script: together("have - sold + 1", "have - sold") },
@@ -403,7 +403,7 @@ test(
 
 test(
   "a port that breaks the whole a second time is left out and asks a person; the rest is kept",
-  { ...FULL, timeout: 120_000 },
+  { ...FULL, timeout: 300_000 },
   async () => {
     const { runs, repository } = await open(
       { script: together("have - sold + 1", "have - sold + 2") },
@@ -943,7 +943,7 @@ test.each([
 
 test(
   "when the merged tree cannot be set up, what succeeded is kept untried",
-  { ...FULL, timeout: 120_000 },
+  { ...FULL, timeout: 300_000 },
   async () => {
     const { runs, repository } = await open();
     const plan = ONE_PORT(
@@ -969,7 +969,7 @@ test(
 
 test(
   "what does not build is no test's failure; a question about tokens closes when the port succeeds",
-  { ...FULL, timeout: 120_000 },
+  { ...FULL, timeout: 300_000 },
   async () => {
     const { runs, repository } = await open({
       script: `ports: { price: { implementer: [{ tokens: 100, edits: [{ path: src/price/price.mjs, content: "export const price = ;" }] }, { tokens: 750, edits: [{ path: src/price/price.mjs, content: "export const price = (cents) => (cents / 100).toFixed(2);" }] }] } }`,
@@ -1037,7 +1037,7 @@ test(
 
 test(
   "a partner who cannot answer says so at once, and a step that is begun anew asks anew",
-  { ...FULL, timeout: 120_000 },
+  { ...FULL, timeout: 300_000 },
   async () => {
     const { runs, repository } = await open({
       script: `ports: { price: { implementer: [{ queries: ["How many digits?"], hang: true }], tester: [{ status: failed, summary: I lost my voice }] } }`,

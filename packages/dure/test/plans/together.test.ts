@@ -77,7 +77,7 @@ ${ports}`;
 
 test(
   "ports of one module are compiled together, and what breaks it goes back to the port that came",
-  { ...FULL, timeout: 120_000 },
+  { ...FULL, timeout: 300_000 },
   async () => {
     const { runs, repository } = await open({
       script:
@@ -115,7 +115,7 @@ test(
 
 test(
   "two ports that come to their module at the same moment are tried one after the other",
-  { ...FULL, timeout: 120_000 },
+  { ...FULL, timeout: 300_000 },
   async () => {
     const module = { ...FILES, "src/x/x.txt": "", "src/y/y.txt": "", "src/z/z.txt": "" };
     const same = (port: string): string =>
@@ -156,7 +156,7 @@ test(
 
 test(
   "a check that fails for another port's work names both and costs the new port no try, once",
-  { ...FULL, timeout: 120_000 },
+  { ...FULL, timeout: 300_000 },
   async () => {
     const fits = (port: string): string =>
       `"test ! -e src/shop/c/tax.mjs || test -e src/shop/${port}/fits.txt"`;
@@ -255,7 +255,7 @@ ports:
 
 test(
   "the orchestrator changes a build file of the root once, at the merge, for all ports that ask",
-  { ...FULL, timeout: 120_000 },
+  { ...FULL, timeout: 300_000 },
   async () => {
     const { runs, repository } = await open({
       script: sharedScript('{ "dependencies": { "left-pad": "1", "right-pad": "2" } }\n'),
@@ -290,7 +290,7 @@ test(
 
 test(
   "a change of shared files that breaks the whole is left out, and a person is told",
-  { ...FULL, timeout: 120_000 },
+  { ...FULL, timeout: 300_000 },
   async () => {
     const { runs, repository } = await open({ script: sharedScript("broken") });
 
@@ -320,7 +320,7 @@ test(
 
 test(
   "a plan of fewer than five files is one context: each port goes on from the one before",
-  { ...FULL, timeout: 120_000 },
+  { ...FULL, timeout: 300_000 },
   async () => {
     const say = (port: string): string =>
       `sh, -c, "cat > src/${port}/prompt.txt; cat src/*/base.txt > src/${port}/seen.txt; echo mine ` +
@@ -359,7 +359,7 @@ test(
 
 test(
   "of two ports that changed one file only the first is kept without an orchestrator",
-  { ...FULL, timeout: 120_000 },
+  { ...FULL, timeout: 300_000 },
   async () => {
     const files = { ...FILES, "src/common.txt": "base\n" };
     const wants = (port: string): string =>
@@ -407,7 +407,7 @@ test(
 
 test(
   "a test that fails at the base too counts against no port: the port that breaks another is found",
-  { ...FULL, timeout: 120_000 },
+  { ...FULL, timeout: 300_000 },
   async () => {
     const files = {
       ...FILES,
