@@ -66,7 +66,7 @@ function dure(
 
 test(
   "a new plan passes its check without a server, and a second one of its name is refused",
-  { ...FULL, timeout: 60_000 },
+  { ...FULL, timeout: 180_000 },
   async () => {
     const url = "http://127.0.0.1:9";
     const made = await dure(["new", "plan", "login"], { url });
@@ -105,7 +105,7 @@ test(
 
 test(
   "check names file, line and column of what is wrong, and exits with 1",
-  { ...FULL, timeout: 60_000 },
+  { ...FULL, timeout: 180_000 },
   async () => {
     await writeFile(
       join(folder, "wrong.yaml"),
@@ -136,7 +136,7 @@ test(
 
 test(
   "check looks at the repository too: files without an owner, shared files, missing contracts",
-  { ...FULL, timeout: 60_000 },
+  { ...FULL, timeout: 180_000 },
   async () => {
     const plan = (more: string): string =>
       `plan: based\nrepository: ${at.repository.folder}\nroles: modules\nworkers: { default: { ` +
@@ -179,7 +179,7 @@ test(
 
 test(
   "a plan that cannot run does not pass: no git repository, or no such base",
-  { ...FULL, timeout: 60_000 },
+  { ...FULL, timeout: 180_000 },
   async () => {
     const bare = await mkdtemp(join(tmpdir(), "dure-no-git-"));
     const rest =
@@ -206,7 +206,7 @@ test(
 
 test(
   "plan check refuses the team's own folder, and knows the repositories of the configuration",
-  { ...FULL, timeout: 60_000 },
+  { ...FULL, timeout: 180_000 },
   async () => {
     const team = await mkdtemp(join(tmpdir(), "dure-own-"));
     await underGit(team);
@@ -338,7 +338,7 @@ test(
   },
 );
 
-test("a task is a run of one port without a plan file", { ...FULL, timeout: 60_000 }, async () => {
+test("a task is a run of one port without a plan file", { ...FULL, timeout: 180_000 }, async () => {
   const words = ["Write prices.", "--own", "src/price/**", "--accept", "true", "--worker", "true"];
   const [dry, unowned] = await Promise.all([
     dure(["task", ...words, "--tries", "1", "--dry-run", "--json"]),
@@ -357,7 +357,7 @@ test("a task is a run of one port without a plan file", { ...FULL, timeout: 60_0
 
 test(
   "run takes a plan from a foreign file or a pipe and another branch, and tells errors by line",
-  { ...FULL, timeout: 60_000 },
+  { ...FULL, timeout: 180_000 },
   async () => {
     const text =
       "plan: mine\nroles: modules\nworkers: { default: { kind: offline } }\nports:\n  - { id: " +
@@ -458,7 +458,7 @@ test(
 
 test(
   "a hook outside of a worker, a draft without a model and a wrong status are told so",
-  { ...FULL, timeout: 60_000 },
+  { ...FULL, timeout: 180_000 },
   async () => {
     const [outside, stranger, draft, status] = await Promise.all([
       dure(["hook", "test-feedback"], { input: '{"success": true}' }),

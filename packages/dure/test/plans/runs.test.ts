@@ -252,7 +252,7 @@ test(
 
 test(
   "cancel ends a worker that listens to nothing within two seconds, with all its children",
-  { ...FULL, timeout: 60_000 },
+  { ...FULL, timeout: 180_000 },
   async () => {
     const { runs, repository, home } = await open();
     const stubborn = `plan: one\nroles: modules\nworkers: { default: { kind: command, command: [sh, -c, "trap '' TERM INT; (trap '' TERM; setsid sleep 7654 &) ; echo begun > src/price/begun; while true; do sleep 1; done"] } }\nports:\n  - { id: price, role: price, goal: g, owns: [src/price/**], acceptance: "true" }\n`;
@@ -483,7 +483,7 @@ ports:
 
 test(
   "tokens at four fifths are told, and a bound that is used up stops the port",
-  { ...FULL, timeout: 60_000 },
+  { ...FULL, timeout: 180_000 },
   async () => {
     const { runs, repository } = await open({
       script: `ports: { price: { implementer: [{ tokens: 850 }, { tokens: 100 }, { tokens: 500 }] } }`,
@@ -506,7 +506,7 @@ test(
 
 test(
   "a member asks its partner, who answers while it works, and the words are kept in order",
-  { ...FULL, timeout: 60_000 },
+  { ...FULL, timeout: 180_000 },
   async () => {
     const { runs, repository } = await open({
       script: `ports: { price: { implementer: [{ queries: ["How many digits?"], edits: [{ path: src/price/price.mjs, content: "export const price = (cents) => (cents / 100).toFixed(2);" }] }] } }`,
