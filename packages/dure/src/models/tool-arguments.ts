@@ -120,9 +120,15 @@ function misfitOf({ tool, args }: CheckedCall): string | undefined {
   }
 }
 
+const checks = new WeakMap<JsonObject, ValidateFunction>();
+
 function compiled(schema: JsonObject): ValidateFunction {
+  const made = checks.get(schema);
+  if (made) return made;
   const named = Object.entries(schema).filter(([key]) => key !== "$schema" && key !== "$id");
-  return newAjv(schema, { allErrors: true, meta: false }).compile(Object.fromEntries(named));
+  const check = newAjv(schema, { allErrors: true, meta: false }).compile(Object.fromEntries(named));
+  checks.set(schema, check);
+  return check;
 }
 
 /** A pattern that JavaScript cannot read is not checked. */

@@ -118,12 +118,12 @@ test.each(FINAL)("a turn whose provider answers %s ends at once", async (_name, 
 
 test("a turn whose patience is over ends with the provider's error", async () => {
   const away = awayModel();
-  await using t = await startTalking(away.model, { engine: { patienceMs: () => 150 } });
+  await using t = await startTalking(away.model, { engine: { patienceMs: () => 400 } });
 
   const { done } = await t.say("hello");
 
   expect(done.error).toMatchObject({ code: "MODEL_SERVER_ERROR" });
-  expect(away.calls()).toBeGreaterThan(2);
+  expect(away.calls()).toBeGreaterThan(1);
 });
 
 test("a turn that waits for its model can be stopped", async () => {
