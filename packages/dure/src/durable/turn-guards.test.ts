@@ -23,6 +23,7 @@ function storeOf(database: Database, holder: string): TurnStore {
     notifications: { publish: () => {} } as never,
     clock: systemClock,
     holder,
+    proof: { isFresh: false },
   });
 }
 
@@ -339,6 +340,22 @@ test("turns of a dead process are closed to it as soon as they are released", as
     await world.second.journal({ turn: "turn_2", epoch: 1, rows: [ROW], calls: [] }),
     "another process keeps its own",
   ).toEqual({ stop: false });
+});
+
+test("a process that was taken over and does not know it pays for nothing and claims nothing", async () => {
+  await using us = await openWorld();
+  const { epoch } = (await us.first.claim(TURN))!;
+  await us.first.confirm(TURN, epoch);
+
+  await us.database.query({
+    text: "update dure.processes set ended_at = now(), ended_because = 'silent' where id = 'p1'",
+  });
+
+  await expect(us.first.confirm(TURN, epoch)).rejects.toThrow(FencedError);
+  expect(await us.first.claim(TURN)).toBeNull();
+  await us.second.release("p1");
+  expect(await us.first.claim(TURN)).toBeNull();
+  expect(await us.second.claim(TURN)).toMatchObject({ turn: TURN });
 });
 
 test("messages that come at once to a session that is there all wait or run, each once", async () => {

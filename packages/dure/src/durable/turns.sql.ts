@@ -364,6 +364,12 @@ begin
           where id = holder and recovered_at is not null
         )
     )
+    -- others have taken over, and it has not found that out
+    and not exists (
+      select 1
+      from dure.processes
+      where id = p_holder and ended_at is not null
+    )
   returning * into t;
   if not found then return null; end if;
   select * into s from dure.sessions where id = t.session_id;

@@ -606,7 +606,7 @@ export class TurnStore {
 
   /**
    * Directly before a model call or something else outside. Throws `FencedError` when another
-   * process has the turn by now.
+   * process has the turn by now, or takes over from this one.
    */
   async confirm(
     turn: string,
@@ -619,6 +619,8 @@ export class TurnStore {
       text: `select exists (
           select from dure.turns
           where id = $1 and epoch = $2 and holder = $3 and status = 'running'
+        ) and not exists (
+          select from dure.processes where id = $3 and ended_at is not null
         ) as value`,
     };
 
