@@ -1,6 +1,6 @@
 import type { Files } from "../durable/files/files.ts";
 import type { GivenFile } from "../engine/agent/file-result.ts";
-import type { FileRef } from "../kernel/files.ts";
+import { MAX_MESSAGE_FILES, type FileRef } from "../kernel/files.ts";
 import { filesKeyOfJob } from "./job.ts";
 import type { JobStatements } from "./job-statements.ts";
 
@@ -23,6 +23,16 @@ export class JobFiles {
     return this.#statements.surely("job.carry-files", CARRY, [
       job,
       turn,
+      session,
+      filesKeyOfJob(job),
+    ]);
+  }
+
+  /** The newest that the asked agent has made, as files of a session. Again they are the same. */
+  async carryMade(job: string, session: string): Promise<readonly FileRef[]> {
+    return this.#statements.surely("job.carry-made-files", CARRY_MADE, [
+      job,
+      MAX_MESSAGE_FILES,
       session,
       filesKeyOfJob(job),
     ]);
@@ -51,6 +61,22 @@ const CARRY = `
       from dure.jobs j
       cross join jsonb_array_elements(j.files) f
       where j.id = $1 and (f->>'turn')::integer = $2
+    ),
+    $4, $3, null
+  ) as value`;
+
+const CARRY_MADE = `
+  select dure.carry_files(
+    (
+      select coalesce(jsonb_agg(m.f order by m.n), '[]')
+      from (
+        select e.f, e.n
+        from dure.jobs j
+        cross join jsonb_array_elements(j.files) with ordinality as e(f, n)
+        where j.id = $1 and (e.f->>'turn')::integer % 2 = 1
+        order by e.n desc
+        limit $2
+      ) m
     ),
     $4, $3, null
   ) as value`;

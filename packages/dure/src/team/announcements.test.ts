@@ -1,7 +1,14 @@
 import { expect, test } from "vitest";
-import { chatAgent } from "../engine/agent/agent.ts";
-import { defineService, flow } from "../engine/service/service.ts";
+import { z } from "zod";
+import { PNG } from "../durable/files/test-files.ts";
 import { testDatabase } from "../durable/test-database.ts";
+import { chatAgent } from "../engine/agent/agent.ts";
+import { fileResult } from "../engine/agent/file-result.ts";
+import { tool } from "../engine/agent/tool.ts";
+import { defineService, flow } from "../engine/service/service.ts";
+import type { JobAnnouncement } from "../jobs/announcement.ts";
+import { saying, startTestTeam, type TestTeam } from "../jobs/test-jobs.ts";
+import type { JsonObject } from "../kernel/json.ts";
 import { silentLogger } from "../kernel/logger.ts";
 import type { ModelRequest } from "../models/model.ts";
 import { offlineModel } from "../models/offline.ts";
@@ -95,10 +102,71 @@ test("the place of origin is told within 120 s, or by another attempt", () => {
   const conversations = { accept: () => Promise.reject(new Error("is not asked here")) };
   const handler = announcementHandler({
     conversations,
-    jobs: { keepNote: () => Promise.resolve() },
+    jobs: {
+      keepNote: () => Promise.resolve(),
+      files: { carryMade: () => Promise.resolve([]) },
+    },
     directory: new Directory({ agents: [], channels: [] }),
     locale: "ko",
   });
 
   expect(handler.policy).toMatchObject({ timeoutMs: 120_000 });
+});
+
+const draw = tool({
+  description: "Draws.",
+  inputSchema: z.object({}),
+  effect: "none",
+  execute: () => fileResult({ drawn: 1 }, [{ name: "drawn.png", bytes: PNG }]),
+});
+
+/** Ends of the turns of a session, as their clients were told. */
+async function endsIn({ database }: TestTeam, session: string): Promise<readonly JsonObject[]> {
+  const rows = await database.query<{ done: JsonObject }>(
+    { text: "select done from dure.turns where session_id = $1 and status = 'done'" },
+    [session],
+  );
+  return rows.map(({ done }) => done);
+}
+
+test("files that background work made are shown with the words of who asked, once", async () => {
+  await using db = await testDatabase();
+  await using team = await startTestTeam({
+    url: db.url,
+    agents: {
+      ruda: saying("It is drawn."),
+      eden: ({ messages }) =>
+        messages.at(-1)?.role === "tool" ? "Drawn." : { toolCalls: [{ name: "draw", args: {} }] },
+    },
+    tools: () => ({ draw }),
+  });
+  const { jobId } = await team.jobs.ask({
+    requester: "ruda",
+    agent: "eden",
+    message: "Draw a pixel.",
+  });
+  const person = { id: "ruda", displayName: "Ruda", service: "ruda", leads: true, accounts: {} };
+  const { send } = announcementHandler({
+    conversations: team.engine,
+    jobs: team.jobs,
+    directory: new Directory({ agents: [person], channels: [] }),
+    locale: "en",
+  });
+  const notice: JobAnnouncement = {
+    ...{ jobId, tenant: "", session: "desk", turn: null, requester: "ruda", target: "eden" },
+    ...{ status: "COMPLETED", outcome: "completed", message: "Draw a pixel.", topic: null },
+    ...{ error: null, reply: "Drawn.", by: "eden" },
+  };
+  const context = { key: "job:1:announce:1", signal: AbortSignal.timeout(30_000) };
+
+  await send(notice as unknown as JsonObject, context);
+  await send(notice as unknown as JsonObject, context);
+
+  await expect.poll(() => endsIn(team, "desk"), { timeout: 20_000 }).toHaveLength(1);
+  const [done] = await endsIn(team, "desk");
+  const files = done!["files"] as readonly { id: string; name: string }[];
+  expect(files.map(({ name }) => name)).toEqual(["drawn.png"]);
+  const told = team.asked["ruda"]!.at(-1)!.messages.at(-1)!;
+  expect(told).toMatchObject({ role: "user", files: [{ name: "drawn.png" }] });
+  expect(await team.engine.files.read(files[0]!.id, { session: "desk" })).toEqual(Buffer.from(PNG));
 });

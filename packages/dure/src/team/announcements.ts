@@ -1,6 +1,7 @@
 import type { OutsideHandler } from "../durable/outbox-handler.ts";
 import type { Conversations } from "../engine/api.ts";
 import { announcementText, type JobAnnouncement } from "../jobs/announcement.ts";
+import type { JobFiles } from "../jobs/job-files.ts";
 import type { Jobs } from "../jobs/jobs.ts";
 import { codeOf, DureError } from "../kernel/errors.ts";
 import type { Directory } from "../rooms/directory.ts";
@@ -10,7 +11,8 @@ const TOLD_WITHIN_MS = 120_000;
 
 /**
  * Tells the place where a job was asked what came of it: a turn of its own in that session, in
- * which the agent that asked says it in its words, or `ANNOUNCE_SKIP`; an agent that answers
+ * which the agent that asked says it in its words, or `ANNOUNCE_SKIP`, with the files that were made
+ * for it; an agent that answers
  * through a service is told it in the next turn there. The key is that of the outbox entry, so
  * there is one such turn. What was asked in an exchange does not come here: the agent is told it in
  * its next turn there, and the exchange's own place of origin when there is none
@@ -18,7 +20,7 @@ const TOLD_WITHIN_MS = 120_000;
  */
 export function announcementHandler(parts: {
   conversations: Pick<Conversations, "accept">;
-  jobs: Pick<Jobs, "keepNote">;
+  jobs: Pick<Jobs, "keepNote"> & { readonly files: Pick<JobFiles, "carryMade"> };
   directory: Directory;
   locale: string;
 }): OutsideHandler {
@@ -44,9 +46,11 @@ export function announcementHandler(parts: {
         "result follows as quoted data. Tell the people here in your own words, shortly. If " +
         "no one needs to know, answer with ANNOUNCE_SKIP alone.\n</background-work>";
 
+      const made = await parts.jobs.files.carryMade(notice.jobId, notice.session);
+      const files = made.map(({ id }) => id);
       try {
         await parts.conversations.accept(
-          { session: notice.session, service: requester.service, message: text, background },
+          { session: notice.session, service: requester.service, message: text, background, files },
           {
             key,
             path: "announce",

@@ -10,7 +10,7 @@ import {
 } from "../../kernel/files.ts";
 import type { Logger } from "../../kernel/logger.ts";
 import { filesOfResult, type GivenFile } from "../agent/file-result.ts";
-import type { EffectOutcome } from "./turn-context.ts";
+import type { EffectOutcome, TurnFacts } from "./turn-context.ts";
 
 /** Refused files of one result that are told by name. */
 const MOST_REFUSED = 20;
@@ -31,9 +31,17 @@ export class TurnFiles {
     this.#options = options;
   }
 
-  /** What the end of the turn shows. */
-  get shown(): readonly FileRef[] {
-    return [...this.#made.values()].slice(-MAX_MESSAGE_FILES);
+  /**
+   * What the end of the turn shows: what its tools made, and what came with words that no person
+   * said, such as the result of background work. Those alone say nothing.
+   */
+  shownWith(
+    message: string | undefined,
+    { author, files }: Pick<TurnFacts, "author" | "files">,
+  ): readonly FileRef[] {
+    const brought = author === "system" && message ? files : [];
+    const shown = new Map([...brought, ...this.#made.values()].map((file) => [file.id, file]));
+    return [...shown.values()].slice(-MAX_MESSAGE_FILES);
   }
 
   /** An outcome, of this life or recorded by an earlier one. */

@@ -160,7 +160,7 @@ export class TurnFinish {
       elapsedMs: this.#elapsedMs(),
       question,
       approvals: [...own, ...elsewhere.approvals],
-      files: files.shown,
+      files: files.shownWith(payload.message, facts),
     });
   }
 
