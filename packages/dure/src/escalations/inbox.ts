@@ -32,14 +32,14 @@ export interface Answerer {
   readonly name: string;
   /** Of a room: who answers there, as its platform vouches. */
   readonly asker?: Pick<RoomAsker, "adapter" | "id"> | undefined;
-  /** Absent: an agent, or a person whom only a platform knows. */
+  /** Absent: an agent. */
   readonly person?: KnownPerson | undefined;
 }
 
 /** Whose yes it is, where a role or two people are asked for. */
 export interface KnownPerson {
-  /** The same for all tokens of a person. */
-  readonly key: string;
+  /** The same for all tokens of a person. Absent: a platform's account, which is none of two people. */
+  readonly key?: string | undefined;
   /** For whom the token was made; absent: the person at the machine. */
   readonly name?: string | undefined;
   readonly roles: readonly string[];

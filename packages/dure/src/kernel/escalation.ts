@@ -54,7 +54,7 @@ export const APPROVING: ReadonlySet<string> = new Set(["approve", APPROVE_SESSIO
 
 /** What a yes to a call needs beside who answers the inbox. */
 export interface ApprovalNeeds {
-  /** Those alone whose token has this role. */
+  /** Those alone who have this role: by their token, or by their account of a platform. */
   readonly role?: string | undefined;
   /** Two people, each of whom says yes. */
   readonly two?: true | undefined;
@@ -62,6 +62,7 @@ export interface ApprovalNeeds {
 
 /** Names of roles, as tools and tokens write them. */
 export const ROLE_NAME = /^[a-z][a-z0-9-]{0,39}$/;
+export const ROLE_NAME_RULE = "must be small letters, digits and hyphens, such as treasury";
 
 /** The severities, the mildest first. */
 export const ESCALATION_SEVERITIES = ["low", "medium", "high", "critical"] as const;

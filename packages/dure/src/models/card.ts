@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { durationMs } from "../kernel/duration.ts";
 import { DureError, messageOf } from "../kernel/errors.ts";
-import { ROLE_NAME } from "../kernel/escalation.ts";
+import { ROLE_NAME, ROLE_NAME_RULE } from "../kernel/escalation.ts";
 import { type LlmRef, MAX_CALL_SEC, type ProviderName } from "./model.ts";
 import {
   areProviderOptions,
@@ -69,7 +69,7 @@ export interface Card {
 export type Approver =
   | "operator"
   | "person"
-  /** Those alone whose token has the role; two: two different people. */
+  /** Those alone who have the role, by token or `rooms.roles`; two: two people, each by token. */
   | { readonly role?: string | undefined; readonly two?: boolean | undefined };
 
 /** The threads that an agent joins. */
@@ -403,10 +403,7 @@ const APPROVALS =
 const approver = z.union([
   z.enum(["operator", "person"]),
   fileObject({
-    role: z
-      .string()
-      .regex(ROLE_NAME, { error: "must be small letters, digits and hyphens, such as treasury" })
-      .optional(),
+    role: z.string().regex(ROLE_NAME, { error: ROLE_NAME_RULE }).optional(),
     two: z.boolean().optional(),
   }),
 ]);

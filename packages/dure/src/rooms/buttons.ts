@@ -10,8 +10,10 @@ import {
   forbidden,
   mayNotAnswer,
   nameOf,
+  rolesOf,
   type MayNotAnswer,
   type PressedBy,
+  type RoomDeciders,
 } from "./pressed-by.ts";
 import { APPROVE, isForAsker } from "./question-text.ts";
 import type { AskedQuestion, Questions } from "./questions.ts";
@@ -24,7 +26,7 @@ export class Buttons {
   readonly #questions: Pick<Questions, "find">;
   readonly #logger: Logger;
   readonly #locale: RoomLocale;
-  readonly #approvers: readonly string[] | undefined;
+  readonly #deciders: RoomDeciders;
   readonly #resume: (place: string, person: string) => Promise<unknown>;
   readonly #retryAnswer: (handling: string, person: string) => Promise<Retried>;
 
@@ -35,7 +37,8 @@ export class Buttons {
     questions: Pick<Questions, "find">;
     logger: Logger;
     locale: RoomLocale;
-    approvers?: readonly string[] | undefined;
+    approvers?: RoomDeciders["approvers"];
+    roles?: RoomDeciders["roles"];
     resume: (place: string, person: string) => Promise<unknown>;
     retryAnswer: (handling: string, person: string) => Promise<Retried>;
   }) {
@@ -44,7 +47,7 @@ export class Buttons {
     this.#questions = parts.questions;
     this.#logger = parts.logger;
     this.#locale = parts.locale;
-    this.#approvers = parts.approvers;
+    this.#deciders = { approvers: parts.approvers, roles: parts.roles };
     this.#resume = parts.resume;
     this.#retryAnswer = parts.retryAnswer;
   }
@@ -66,7 +69,8 @@ export class Buttons {
 
     const tenant = question?.tenant ?? "";
     const deed = { tenant, name, what: `escalation.${value}`, subject: id };
-    const answerer = { tenant, name, asker: { adapter: by.adapter, id: by.id } };
+    const person = { roles: rolesOf(by, this.#deciders.roles) };
+    const answerer = { tenant, name, asker: { adapter: by.adapter, id: by.id }, person };
     await audited(this.#audit, deed, () => this.#inbox.answer(id, { value }, answerer));
     const action = question?.actions.find((one) => one.value === value);
     const said = action ?? (value === APPROVE.value ? APPROVE : undefined);
@@ -92,7 +96,7 @@ export class Buttons {
 
   #refusal(question: AskedQuestion, by: PressedBy, at: string | undefined) {
     const isThere = question.place === at;
-    return mayNotAnswer(question, by, { approvers: this.#approvers, isThere });
+    return mayNotAnswer(question, by, { ...this.#deciders, isThere });
   }
 
   #told(refusal: MayNotAnswer): string {

@@ -1,7 +1,7 @@
 import { DureError } from "../kernel/errors.ts";
 import { askerIn } from "../kernel/rooms.ts";
 import type { PressingPerson } from "./channel-adapter.ts";
-import { isForAsker, type RoomQuestion } from "./question-text.ts";
+import { isForAsker, needsOf, type RoomQuestion } from "./question-text.ts";
 
 /** A person of one platform who pressed a button, reacted or gave a command. */
 export type PressedBy = PressingPerson & { readonly adapter: string };
@@ -22,6 +22,22 @@ export function mayAnswer(
   return approvers === undefined ? manages : [id, ...roles].some((one) => approvers.includes(one));
 }
 
+/** By a role of approvals, the ids of users or roles of platforms that have it. */
+export type RoomRoles = Readonly<Record<string, readonly string[]>>;
+
+/** The roles of approvals that a person has, by what their platform vouches for. Pure. */
+export function rolesOf({ id, roles = [] }: PressingPerson, team: RoomRoles = {}): string[] {
+  return Object.entries(team).flatMap(([role, ids]) =>
+    [id, ...roles].some((one) => ids.includes(one)) ? [role] : [],
+  );
+}
+
+/** What decides who answers in rooms, by the team's settings. */
+export interface RoomDeciders {
+  readonly approvers: readonly string[] | undefined;
+  readonly roles?: RoomRoles | undefined;
+}
+
 /** Why a person may not answer a question of a room. */
 export type MayNotAnswer =
   /** It is for this person alone. */
@@ -33,19 +49,21 @@ export type MayNotAnswer =
 
 /**
  * Whether a person may answer what a turn asks in a room; undefined: yes. The one place that decides
- * it for buttons, so that a role is added here. What asks the person who led to it is theirs alone,
- * where it stands; everything else is for those who decide for the team. Pure.
+ * it for buttons. What asks the person who led to it is theirs alone, where it stands; everything
+ * else is for those who decide for the team, and a call that needs a role for those who have it.
+ * Pure.
  */
 export function mayNotAnswer(
   question: Pick<RoomQuestion, "context">,
   by: PressedBy,
-  {
-    approvers,
-    isThere,
-  }: { readonly approvers: readonly string[] | undefined; readonly isThere: boolean },
+  { approvers, roles, isThere }: RoomDeciders & { readonly isThere: boolean },
 ): MayNotAnswer | undefined {
   const asker = isForAsker(question) ? askerIn(question.context) : undefined;
-  if (!asker) return mayAnswer(by, approvers) ? undefined : { because: "not-an-approver" };
+  if (!asker) {
+    const { role } = needsOf(question);
+    const hasRole = role !== undefined && rolesOf(by, roles).includes(role);
+    return hasRole || mayAnswer(by, approvers) ? undefined : { because: "not-an-approver" };
+  }
   if (asker.adapter !== by.adapter || asker.id !== by.id) {
     return { because: "for-another", who: asker.name };
   }

@@ -106,6 +106,20 @@ describe("who may answer in a room", () => {
     expect(mayNotAnswer(question, by, there)?.because).toBe("not-an-approver");
     expect(mayNotAnswer(question, { ...by, id: "9" }, elsewhere)).toBeUndefined();
   });
+
+  test("of a call that needs a role those who have it on their platform", () => {
+    const question = aQuestion({ context: { tool: "pay", needs: { role: "treasury" } } });
+    const roles = { treasury: ["12", "R1"], audit: ["R2"] };
+    const of = (person: object) =>
+      mayNotAnswer(question, { ...by, ...person }, { ...there, roles });
+
+    expect(of({ id: "12" })).toBeUndefined();
+    expect(of({ roles: ["R1"] })).toBeUndefined();
+    expect(of({ roles: ["R2"] })?.because).toBe("not-an-approver");
+    expect(mayNotAnswer(question, { ...by, roles: ["R1"] }, there)?.because).toBe(
+      "not-an-approver",
+    );
+  });
 });
 
 describe("a person's words in a room", () => {

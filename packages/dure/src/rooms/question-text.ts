@@ -72,6 +72,11 @@ export function isForAsker({ context }: Pick<RoomQuestion, "context">): boolean 
   return context["by"] === "person" && askerIn(context) !== undefined;
 }
 
+/** Whose yes a call needs besides an operator's. Pure. */
+export function needsOf({ context }: Pick<RoomQuestion, "context">): ApprovalNeeds {
+  return (context["needs"] ?? {}) as ApprovalNeeds;
+}
+
 /** The arguments below the words, where the one who talks answers. Secrets are left out. */
 function argumentsOf(question: RoomQuestion): string {
   if (!isForAsker(question)) return "";
@@ -103,7 +108,7 @@ function lastLine(question: RoomQuestion, locale: RoomLocale): string {
   const asker = isForAsker(question) ? askerIn(context) : undefined;
   if (asker) return texts.asksPerson(shortName(asker.name));
   if (typeof context["tool"] !== "string" || !question.actions.some(isApproval)) return "";
-  const { role, two } = (context["needs"] ?? {}) as ApprovalNeeds;
+  const { role, two } = needsOf(question);
   if (two) return texts.asksTwo();
   return role === undefined ? texts.asksOperator() : texts.asksRole(role);
 }

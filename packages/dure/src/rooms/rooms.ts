@@ -41,6 +41,7 @@ import { Stops, type Stopped } from "./stops.ts";
 import { checkPerson, maySee, type RoomPerson } from "./room-person.ts";
 import { roomRetention } from "./room-retention.ts";
 import { PlaceFiles } from "./place-files.ts";
+import type { RoomRoles } from "./pressed-by.ts";
 import { RoomStore, type StoredMessage } from "./room-store.ts";
 import { Talk, placeUnknown, type RoomsSetting } from "./talk.ts";
 import { makeRoomsOf } from "./tenant-rooms.ts";
@@ -71,6 +72,8 @@ export interface RoomsOptions {
    * users who manage the server where the button stands.
    */
   readonly approvers?: readonly string[] | undefined;
+  /** Who has a role that an approval asks for: ids of users or roles of platforms, by role. */
+  readonly roles?: RoomRoles | undefined;
   readonly defaultChannel?: string | undefined;
   /** Where files of messages are kept. Absent: they stay where they are. */
   readonly files?: Files | undefined;

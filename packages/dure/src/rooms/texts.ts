@@ -107,7 +107,8 @@ const TEXTS = {
     asksRole: (role: string) =>
       `${role} 역할을 가진 분에게 승인을 요청했어요. 답이 오면 여기서 이어서 할게요.`,
     asksTwo: () => "두 분의 승인을 요청했어요. 두 분이 답하면 여기서 이어서 할게요.",
-    lacksRole: () => "이 승인은 역할을 가진 분이 확인 요청 페이지나 CLI에서 할 수 있어요.",
+    lacksRole: () =>
+      "이 승인은 그 역할을 가진 분이 할 수 있어요. rooms.roles에 적힌 분은 버튼으로, 다른 분은 확인 요청 페이지나 CLI에서 답해요.",
     unknownPerson: () =>
       "이 승인은 두 분이 확인 요청 페이지나 CLI에서 각자의 토큰으로 할 수 있어요.",
     wholeAbove: () => "전체 내용은 바로 위에 있어요.",
@@ -218,7 +219,8 @@ const TEXTS = {
     asksRole: (role: string) =>
       `A person with the role ${role} has been asked for approval. I go on here when the answer comes.`,
     asksTwo: () => "Two people have been asked for approval. I go on here when both have answered.",
-    lacksRole: () => "A person with the role approves this, on the escalations page or by the CLI.",
+    lacksRole: () =>
+      "A person with the role approves this: by the button, where rooms.roles names them, else on the escalations page or by the CLI.",
     unknownPerson: () =>
       "Two people approve this, on the escalations page or by the CLI, each with a token of their own.",
     wholeAbove: () => "All of it stands right above.",

@@ -35,6 +35,7 @@ import {
 import { systemClock } from "../kernel/clock.ts";
 import { codeOf, DureError, messageOf } from "../kernel/errors.ts";
 import { isObject } from "../kernel/json.ts";
+import { ROLE_NAME, ROLE_NAME_RULE } from "../kernel/escalation.ts";
 import { TEAM_TOOLS } from "../engine/agent/team-tools.ts";
 import type { AnyTool } from "../engine/agent/tool.ts";
 import { withAgentFile, type KnownNames, type UnsavedFile } from "./agent-file.ts";
@@ -142,6 +143,9 @@ const snowflake = z
 const platformId = z
   .string({ error: "must be an id in quotes" })
   .regex(/^[A-Za-z0-9]{2,40}$/, { error: "must be an id of 2 to 40 letters and digits" });
+
+const approvalRole = z.string().regex(ROLE_NAME, { error: ROLE_NAME_RULE });
+const platformIds = z.array(platformId, { error: "must be a list of ids of users or roles" });
 
 const fileStore = z.custom<string | ByteStore>(
   (value) => (typeof value === "string" ? value.trim() !== "" : isByteStore(value)),
@@ -325,7 +329,13 @@ export const teamSchema = settings({
      * Ids of users or roles of Discord, or of users of Slack, that may answer by buttons what waits
      * for a decision. Default: users who may manage the server or workspace.
      */
-    approvers: z.array(platformId, { error: "must be a list of ids of users or roles" }).optional(),
+    approvers: platformIds.optional(),
+    /**
+     * Who has a role that an approval asks for, by its name: ids of users or roles of Discord, or of
+     * users of Slack. They may say the yes by a button. Where two people are asked, each answers
+     * with a token. Default: no one by a button.
+     */
+    roles: z.record(approvalRole, platformIds).optional(),
     /**
      * Where it is told what agents say to each other in the background: a channel's key, an
      * address, a file of NDJSON.

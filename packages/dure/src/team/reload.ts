@@ -34,6 +34,7 @@ const RESTART_KEYS = [
   "rooms.defaultChannel",
   "rooms.allowBots",
   "rooms.approvers",
+  "rooms.roles",
   "rooms.stream",
   "rooms.sink",
   "jobs",

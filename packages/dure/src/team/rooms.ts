@@ -66,6 +66,7 @@ export async function openRooms(
     locale: settings.locale,
     allowBots: config.rooms?.allowBots ?? false,
     approvers: config.rooms?.approvers,
+    roles: config.rooms?.roles,
     stream: config.rooms?.stream ?? false,
     defaultChannel: config.rooms?.defaultChannel ?? Object.keys(channelsOf(config))[0]!,
     personaOf: (agent) => readSoul(team.folder, agent),

@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import { z } from "zod";
-import { tool, type AnyTool } from "../../src/engine/agent/tool.ts";
+import { tool, type AnyTool, type ApprovalBy } from "../../src/engine/agent/tool.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
 import type { CollaborateResult } from "../../src/rooms/collaborate-call.ts";
 import {
@@ -129,14 +129,17 @@ export async function accountStates(team: TestTeam): Promise<Record<string, stri
 }
 
 /** Puts a version out, once per yes. */
-export function deployTool(): { tool: AnyTool; done: string[] } {
+export function deployTool(approval: true | { by: ApprovalBy; two?: boolean } = true): {
+  tool: AnyTool;
+  done: string[];
+} {
   const done: string[] = [];
   const keys = new Set<string>();
   const deploy = tool({
     description: "Puts a version out.",
     inputSchema: z.object({ version: z.string() }),
     effect: "once",
-    approval: true,
+    approval,
     execute: async ({ version }, { key }) => {
       if (!keys.has(key)) done.push(version);
       keys.add(key);

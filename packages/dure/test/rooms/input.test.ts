@@ -556,6 +556,56 @@ describe("a tool that needs a yes", { timeout: 60_000 }, () => {
     expect(refused.text).toContain("답할 수 있는 분이 아니에요");
     await eventually(() => expect(done).toEqual(["1.0"]));
   });
+
+  test("a call that needs a role is approved by those who have it on Discord, and by no one else", async () => {
+    const { tool: deploy, done } = deployTool({ by: { role: "release" } });
+    const stage = await discordPlatform();
+    await readyTeamOn(stage, {
+      behave: { ruda: deploys },
+      tools: { deploy },
+      roles: { release: ["777000777000777000"] },
+    });
+    const release = stage.discord.addPerson("서연", {
+      permissions: ["VIEW_CHANNEL", "SEND_MESSAGES"],
+      roles: ["777000777000777000"],
+    });
+
+    release.post(stage.places.general, "1.0 배포해 줘");
+    const question = await eventuallyIs(async () =>
+      stage.discord.messages(stage.places.general).find(({ buttons }) => buttons.length > 0),
+    );
+    expect(question.content).toContain("release 역할을 가진 분");
+    const manager = await stage.person("민준").press(question.buttons[0]!);
+    expect(done).toEqual([]);
+    await release.press(question.buttons[0]!);
+
+    expect(manager.text).toContain("그 역할을 가진 분이 할 수 있어요");
+    await eventually(() => expect(done).toEqual(["1.0"]));
+  });
+
+  test("two people are never two accounts of a platform", async () => {
+    const { tool: deploy, done } = deployTool({ by: { role: "release" }, two: true });
+    const stage = await discordPlatform();
+    const team = await readyTeamOn(stage, {
+      behave: { ruda: deploys },
+      tools: { deploy },
+      roles: { release: [stage.person("민준").id, stage.person("서연").id] },
+    });
+
+    stage.person("민준").post(stage.places.general, "1.0 배포해 줘");
+    const question = await eventuallyIs(async () =>
+      stage.discord.messages(stage.places.general).find(({ buttons }) => buttons.length > 0),
+    );
+    const pressed = [
+      await stage.person("민준").press(question.buttons[0]!),
+      await stage.person("서연").press(question.buttons[0]!),
+    ];
+
+    for (const { text } of pressed) expect(text).toContain("각자의 토큰");
+    await settled(team);
+    expect(done).toEqual([]);
+    expect((await team.inbox.list({ tenant: "", status: "open" })).items).toHaveLength(1);
+  });
 });
 
 async function auditOf(team: TestTeam): Promise<readonly unknown[]> {

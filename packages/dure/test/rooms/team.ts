@@ -21,6 +21,7 @@ import { answersHome, renderAnswersHome } from "../../src/rooms/answers-home.ts"
 import type { ChannelAdapter } from "../../src/rooms/channel-adapter.ts";
 import { Directory, type RoomAgent, type RoomChannel } from "../../src/rooms/directory.ts";
 import { ROOM_LIMITS, type RoomLimits } from "../../src/rooms/limits.ts";
+import type { RoomRoles } from "../../src/rooms/pressed-by.ts";
 import { Rooms } from "../../src/rooms/rooms.ts";
 import { collaborateTool, presenceTools, type RoomToolsParts } from "../../src/rooms/tools.ts";
 import type { SinkTargets } from "../../src/rooms/sink.ts";
@@ -75,6 +76,7 @@ export interface TestTeamOptions {
   readonly outboxClock?: Clock;
   readonly allowBots?: boolean;
   readonly approvers?: readonly string[];
+  readonly roles?: RoomRoles;
   readonly stream?: boolean;
   /** Where background work is reported; the job's id is its conversation. */
   readonly sink?: SinkTargets;
@@ -245,6 +247,7 @@ export async function startTestTeam(options: TestTeamOptions): Promise<TestTeam>
     }),
     ...(options.stream !== undefined && { stream: options.stream }),
     ...(options.approvers !== undefined && { approvers: options.approvers }),
+    roles: options.roles,
   });
   opened.resolve({ database, collaboration: rooms.collaboration });
   await rooms.start();

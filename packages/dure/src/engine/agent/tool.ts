@@ -136,7 +136,7 @@ export interface AskedIn {
 /**
  * Who says the yes. `operator`: who answers the inbox. `person`: the one who talks, in the
  * conversation itself; in a room, who wrote the message that the turn handles; in jobs as `operator`.
- * A role: those alone whose token was made with it.
+ * A role: those alone whose token was made with it, and of rooms those whom `rooms.roles` names.
  */
 export type ApprovalBy = "operator" | "person" | { readonly role: string };
 
