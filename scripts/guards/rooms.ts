@@ -29,6 +29,25 @@ const PRIVATE_CHANNEL = "work that began in a private channel is private, and sa
 
 /** Who talks, in which order, how often, and to whose tenant. */
 export const ROOM_GUARDS: readonly Guard[] = [
+  // --- who says yes in a room
+  {
+    id: "rooms.roles",
+    at: { file: `${ROOMS}/pressed-by.ts` },
+    find: "rolesOf(by, roles).includes(role)",
+    replace: "true",
+    tests: questionText("of a call that needs a role those who have it on their platform"),
+    why: "each person of a server answers what a role is asked for",
+  },
+  {
+    id: "rooms.roles.answerer",
+    at: { file: `${ROOMS}/buttons.ts` },
+    find: "roles: rolesOf(by, this.#deciders.roles)",
+    replace: "roles: Object.keys(this.#deciders.roles ?? {})",
+    tests: input(
+      "a call that needs a role is approved by those who have it on Discord, and by no one else",
+    ),
+    why: "who manages a server says the yes of a role that they do not have",
+  },
   // --- files of messages
   {
     id: "rooms.files.message-bytes",

@@ -12,6 +12,9 @@ const made = testsIn("packages/dure/src/engine/agent/made-files.test.ts");
 const filesElsewhere = testsIn("packages/dure/test/conversation/files-elsewhere.test.ts");
 const answerRetries = testsIn("packages/dure/test/rooms/answer-retry.test.ts");
 
+const TAKEN_OVER =
+  "a process that was taken over and does not know it pays for nothing and claims nothing";
+
 /** Who may write into a turn, a session, an effect or an escalation. */
 export const TURN_GUARDS: readonly Guard[] = [
   // --- what tools make
@@ -43,8 +46,8 @@ export const TURN_GUARDS: readonly Guard[] = [
   {
     id: "made-files.bound",
     at: { file: "packages/dure/src/engine/turn/turn-files.ts" },
-    find: "[...this.#made.values()].slice(-MAX_MESSAGE_FILES)",
-    replace: "[...this.#made.values()]",
+    find: "[...shown.values()].slice(-MAX_MESSAGE_FILES)",
+    replace: "[...shown.values()]",
     tests: made("a result takes ten files, and DONE shows ten of a turn, the newest"),
     why: "one turn fills a DONE, a room and its post with any number of files",
   },
@@ -451,6 +454,22 @@ export const TURN_GUARDS: readonly Guard[] = [
     replace: "where id = holder",
     tests: turnGuards("a turn that a living process holds is claimed by no other"),
     why: "the turn of a process that is not recovered yet is run beside it",
+  },
+  {
+    id: "claim_turn.taken-over",
+    at: { sql: "claim_turn" },
+    find: "id = p_holder and ended_at is not null",
+    replace: "false",
+    tests: turnGuards(TAKEN_OVER),
+    why: "a process that others took over takes the turn back, and its model is paid again",
+  },
+  {
+    id: "turn_held.taken-over",
+    at: { file: "packages/dure/src/durable/turns.ts" },
+    find: "where id = $3 and ended_at is not null",
+    replace: "where false",
+    tests: turnGuards(TAKEN_OVER),
+    why: "a process that others took over pays for an answer that it cannot write down",
   },
   {
     id: "claim_turn.epoch",

@@ -157,7 +157,10 @@ test("files that background work made are shown with the words of who asked, onc
     ...{ status: "COMPLETED", outcome: "completed", message: "Draw a pixel.", topic: null },
     ...{ error: null, reply: "Drawn.", by: "eden" },
   };
-  const context = { key: "job:1:announce:1", signal: AbortSignal.timeout(30_000) };
+  const context = {
+    ...{ key: "job:1:announce:1", attempt: 1, inDoubt: false },
+    signal: AbortSignal.timeout(30_000),
+  };
 
   await send(notice as unknown as JsonObject, context);
   await send(notice as unknown as JsonObject, context);

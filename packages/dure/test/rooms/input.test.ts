@@ -574,7 +574,7 @@ describe("a tool that needs a yes", { timeout: 60_000 }, () => {
     const question = await eventuallyIs(async () =>
       stage.discord.messages(stage.places.general).find(({ buttons }) => buttons.length > 0),
     );
-    expect(question.content).toContain("release 역할을 가진 분");
+    expect(question.text).toContain("release 역할을 가진 분");
     const manager = await stage.person("민준").press(question.buttons[0]!);
     expect(done).toEqual([]);
     await release.press(question.buttons[0]!);
