@@ -22,6 +22,16 @@ export const en: CommonText = {
   notSent: "Not sent",
   sendAgain: "Send again",
   discard: "Discard",
+  files: {
+    attach: "Attach files",
+    files: "Files of this message",
+    detach: (name) => `Remove ${name}`,
+    uploading: (name) => `${name} is being uploaded`,
+    again: (name) => `Upload ${name} again`,
+    leftOut: (count) =>
+      `A message takes 10 files. ${count} ${count === 1 ? "was" : "were"} not attached.`,
+    blocked: "Not every file could be uploaded. Try again or remove it, then send.",
+  },
   toBottom: "To the newest",
   facts: {
     names: {

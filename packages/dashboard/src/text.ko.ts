@@ -25,6 +25,16 @@ export const ko = {
   notSent: "보내지 못했어요",
   sendAgain: "다시 보내기",
   discard: "지우기",
+  files: {
+    attach: "파일 첨부",
+    files: "이 메시지의 파일",
+    detach: (name: string) => `${name} 빼기`,
+    uploading: (name: string) => `${name} 올리는 중`,
+    again: (name: string) => `${name} 다시 올리기`,
+    leftOut: (count: number) =>
+      `메시지 하나에 파일은 10개까지예요. 나머지 ${count}개는 첨부하지 않았어요.`,
+    blocked: "올리지 못한 파일이 있어요. 다시 올리거나 뺀 다음에 보내 주세요.",
+  },
   toBottom: "맨 아래로",
   /** Names and values that many services share; others are shown as the service writes them. */
   facts: {

@@ -48,7 +48,7 @@ test("a file that a tool made is a link under its answer, also after a reload", 
   await using opened = await openChat(server);
   const { page } = opened;
   const link = page
-    .getByRole("list", { name: "만든 파일" })
+    .getByRole("list", { name: "이 메시지의 파일" })
     .getByRole("link", { name: "그림.png" });
 
   await say(page, "그려 줘");

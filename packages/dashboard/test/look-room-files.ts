@@ -55,7 +55,7 @@ async function pictures(
   await page.waitForFunction(() => document.querySelectorAll(".file-tray progress").length === 0);
   await look("1-chosen");
   await page.keyboard.press("Enter");
-  await page.locator(".room-attachments img").first().waitFor();
+  await page.locator(".file-links img").first().waitFor();
   await page.getByText("루다의 답입니다").first().waitFor();
   await look("2-shown");
   await page.route("**/files?*", async (route) => {

@@ -69,6 +69,30 @@ async function expectWellMade({ page, complaints }: OpenedPage): Promise<void> {
   expect(complaints).toEqual([]);
 }
 
+test("files of a message in a chat reach the agent and are shown, also after a reload", async () => {
+  await using opened = await openPage(browser, `${server.url}/chat`);
+  const { page, complaints } = opened;
+  const own = page.locator('.message[data-role="user"]');
+  await field(page).waitFor();
+
+  await choose(page, [GREEN]);
+  await hand(page, "paste", textFile("보고서.txt"));
+  await expect.poll(() => tray(page).getByRole("listitem").count()).toBe(2);
+  await expect.poll(() => sendButton(page).isEnabled()).toBe(true);
+  expect(await violations(page)).toEqual([]);
+  await page.keyboard.press("Enter");
+
+  await own.getByRole("link", { name: "보고서.txt" }).waitFor();
+  expect(await widthOf(page, "화면.png")).toBe(240);
+  expect(await page.locator(".composer").getByRole("list").count()).toBe(0);
+  await page.locator('.message[data-role="assistant"] time').waitFor();
+  await page.reload();
+  await own.getByRole("link", { name: "보고서.txt" }).waitFor();
+  expect(await widthOf(page, "화면.png")).toBe(240);
+  expect(await violations(page)).toEqual([]);
+  expect(complaints).toEqual([]);
+});
+
 describe("files of a message in a room", { timeout: 60_000 }, () => {
   test("are chosen, pasted and dropped, and shown to all who see the room", async () => {
     await using first = await enter("민준");

@@ -2,14 +2,14 @@ import { ActionIcon, Button, Drawer, Loader } from "@mantine/core";
 import { IconLayoutSidebarRight } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useParams } from "@tanstack/react-router";
+import { ulid, type DureError, type ServiceInfo, type SlotInfo } from "dure/client";
 import {
-  ulid,
-  type DureError,
-  type MessageRequest,
-  type ServiceInfo,
-  type SlotInfo,
-} from "dure/client";
-import { useTurn, type Conversation, type ConversationView } from "dure/react";
+  useTurn,
+  type Conversation,
+  type ConversationView,
+  type Entry,
+  type SentWith,
+} from "dure/react";
 import { useEffect, useMemo, useState, type ReactNode } from "react";
 import { useParts } from "../app-parts.tsx";
 import { useLanguage, useText } from "../language.tsx";
@@ -43,6 +43,11 @@ function usePageTitle(title: string): void {
   }, [title]);
 }
 
+/** As the list of conversations has it: the first words, or the first file. */
+function titleOf(entry: Entry | undefined): string | undefined {
+  return entry?.content || entry?.files?.[0]?.name;
+}
+
 interface ChatProps {
   readonly sessionId: string;
   readonly isNew: boolean;
@@ -58,7 +63,7 @@ function Chat({ sessionId, isNew, place }: ChatProps): ReactNode {
   const side = useSide();
   const begins = view.phase === "new" && view.entries.length === 0;
   const hasColumn = side.isColumn && !begins;
-  const title = view.entries.find(({ role }) => role === "user")?.content;
+  const title = titleOf(view.entries.find(({ role }) => role === "user"));
   usePageTitle(title ?? text.chat.sessions.start);
 
   const panel = (
@@ -95,10 +100,11 @@ function Chat({ sessionId, isNew, place }: ChatProps): ReactNode {
         )}
         {hasEntries && (
           <Composer
+            sessionId={sessionId}
             place={place}
             running={view.turn !== undefined}
             stopping={view.turn?.stopping ?? false}
-            onSend={(message) => send(message)}
+            onSend={(message, files) => send(message, { files })}
             onStop={() => void conversation.stop()}
           />
         )}
@@ -110,7 +116,7 @@ function Chat({ sessionId, isNew, place }: ChatProps): ReactNode {
   );
 }
 
-type Send = (message: string, extra?: Pick<MessageRequest, "confirmId" | "slots">) => void;
+type Send = (message: string, extra?: Pick<SentWith, "confirmId" | "slots" | "files">) => void;
 
 /** The services, and the one that is spoken with: the conversation's, else the chosen one. */
 function useService(name: string | undefined): {

@@ -1,7 +1,17 @@
 import { ActionIcon } from "@mantine/core";
 import { IconArrowUp, IconPlayerStopFilled } from "@tabler/icons-react";
-import { useLayoutEffect, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
+import {
+  useLayoutEffect,
+  useRef,
+  useState,
+  type ClipboardEvent,
+  type KeyboardEvent,
+  type ReactNode,
+} from "react";
+import type { FileInfo } from "dure/client";
 import { useParts } from "../app-parts.tsx";
+import { useAttached, useDroppedFiles } from "../files/attached.ts";
+import { AttachButton, FileTray } from "../files/file-tray.tsx";
 import { useText } from "../language.tsx";
 
 /** What an input method reports while it still works on a syllable; some browsers say only this. */
@@ -11,23 +21,38 @@ const MAX_HEIGHT = 220;
 
 /** Where a message is written. Enter sends, but never while a syllable is being composed. */
 export function Composer(props: {
+  sessionId: string;
   /** Under this name an unfinished message is kept. */
   place: string;
   running: boolean;
   stopping: boolean;
-  onSend: (message: string) => void;
+  onSend: (message: string, files: readonly FileInfo[]) => void;
   onStop: () => void;
 }): ReactNode {
   const text = useText();
   const [message, write] = useDraft(props.place);
   const field = useRef<HTMLTextAreaElement>(null);
   useLayoutEffect(() => fitHeight(field.current!), []); // a draft may have lines
+  const attached = useAttached(async (client, ...upload) => {
+    const { files } = await client.uploadFiles(props.sessionId, ...upload);
+    return files;
+  });
+  const attach = (files: Iterable<File>): void => {
+    attached.add(files);
+    field.current?.focus();
+  };
+  useDroppedFiles(attach);
+  const isEmpty = message.trim() === "" && attached.all.length === 0;
 
   const submit = (): void => {
-    if (message.trim() === "") return;
+    if (isEmpty || !attached.isReady) return;
 
-    props.onSend(message.trim());
+    props.onSend(
+      message.trim(),
+      attached.all.flatMap(({ stored }) => stored ?? []),
+    );
     write("");
+    attached.clear();
     field.current!.style.height = ""; // one line again
     field.current!.focus();
   };
@@ -41,8 +66,10 @@ export function Composer(props: {
   };
 
   return (
-    <div className="composer">
+    <div className="composer" onPaste={(event) => takePasted(event, attach)}>
+      <FileTray attached={attached} />
       <div className="composer-box">
+        <AttachButton onFiles={attach} />
         <textarea
           ref={field}
           rows={1}
@@ -62,7 +89,7 @@ export function Composer(props: {
           size={36}
           radius="xl"
           aria-label={text.chat.send}
-          disabled={message.trim() === ""}
+          disabled={isEmpty || !attached.isReady}
           onClick={submit}
         >
           <IconArrowUp size={19} />
@@ -73,6 +100,17 @@ export function Composer(props: {
       </p>
     </div>
   );
+}
+
+/** Files of the clipboard are attached; words go into the field. */
+export function takePasted(
+  event: ClipboardEvent<HTMLElement>,
+  onFiles: (files: Iterable<File>) => void,
+): void {
+  const { files } = event.clipboardData;
+  if (files.length === 0) return;
+  event.preventDefault();
+  onFiles(files);
 }
 
 function useDraft(place: string): [message: string, write: (next: string) => void] {

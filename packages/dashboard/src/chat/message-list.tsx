@@ -21,7 +21,7 @@ import { Fragment, memo, useMemo, useRef, type ReactNode, type RefObject } from 
 import { EscalationCard } from "../escalations/escalation-card.tsx";
 import { useFollowEnd } from "../follow-end.ts";
 import { toneOf } from "./tone.ts";
-import { FileLinks } from "../file-links.tsx";
+import { FileLinks } from "../files/file-links.tsx";
 import { useLanguage, useText } from "../language.tsx";
 import { ErrorWords } from "../problem.tsx";
 import { whenOf } from "../when.ts";
@@ -196,7 +196,7 @@ const Message = memo(function Message(props: {
           {tone !== undefined && <Tone tone={tone} code={entry.done?.error?.code ?? ""} />}
         </div>
       )}
-      <MadeFiles done={entry.done} />
+      <FileLinks files={entry.done?.files} />
       {isLast && entry.done?.error?.retry === true && (
         <Resume entry={entry} conversation={conversation} />
       )}
@@ -213,11 +213,6 @@ const Message = memo(function Message(props: {
   );
 });
 
-/** What tools have made. */
-function MadeFiles({ done }: { done: Done | undefined }): ReactNode {
-  return <FileLinks files={done?.files} addressOf={(id) => `/v1/agent/files/${id}`} />;
-}
-
 function OwnMessage(props: { entry: Entry; conversation: Conversation }): ReactNode {
   const { entry, conversation } = props;
   const text = useText();
@@ -226,6 +221,7 @@ function OwnMessage(props: { entry: Entry; conversation: Conversation }): ReactN
     <li className="message" data-role="user" data-status={entry.status}>
       <span className="hidden-words">{text.common.you}</span>
       {entry.content !== "" && <div className="bubble">{entry.content}</div>}
+      <FileLinks files={entry.files} />
       {entry.status === "queued" && (
         <span className="message-note">
           <IconClock size={13} aria-hidden /> {text.chat.queued}

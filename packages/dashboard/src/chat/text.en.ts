@@ -17,7 +17,6 @@ export const en: ChatText = {
   queued: "Waiting its turn",
   assistant: "Answer",
   bySystem: "Started by the system",
-  files: "Files",
   calledFor: (tools: string) => `Asked the caller for ${tools}`,
   thinking: "Thinking",
   lost: "The answer could not be followed",

@@ -17,7 +17,6 @@ export const ko = {
   queued: "차례를 기다리는 중",
   assistant: "답변",
   bySystem: "시스템이 시작한 답변",
-  files: "만든 파일",
   calledFor: (tools: string) => `요청한 쪽에 맡긴 도구: ${tools}`,
   thinking: "생각하는 중",
   lost: "답을 이어 받지 못했어요",

@@ -4,7 +4,7 @@ import type { JobDetail, JobTurn, JobWords } from "dure/client";
 import type { ReactNode } from "react";
 import { Markdown } from "../chat/markdown.tsx";
 import { Facts } from "../facts.tsx";
-import { FileLinks } from "../file-links.tsx";
+import { FileLinks } from "../files/file-links.tsx";
 import { useLanguage, useText } from "../language.tsx";
 import { Portrait } from "../rooms/message-row.tsx";
 import { useServerNow } from "../server-clock.ts";

@@ -20,7 +20,6 @@ import { mentionChips, mentionPieces } from "./mention.ts";
 import { QuestionButtons } from "./question-buttons.tsx";
 import { RoleLine } from "./role-line.tsx";
 import type { Speaker } from "./room-data.ts";
-import { fileAddress } from "./room-files.ts";
 import { WaitButtons } from "./wait-buttons.tsx";
 import { useEscalations, useIsAdmin } from "./use-rooms.ts";
 
@@ -190,6 +189,14 @@ function isFilesAlone({ text, attachments }: RoomMessage): boolean {
   return attachments.length > 0 && text === attachments.map(({ name }) => `[${name}]`).join(" ");
 }
 
+/**
+ * Where the page shows a file of a message from: a person without a token says who they are. Pure.
+ */
+function fileAddress(url: string, who: Speaker): string {
+  const isOurs = url.startsWith("/v1/rooms/");
+  return isOurs && who !== undefined ? `${url}?${new URLSearchParams({ as_person: who })}` : url;
+}
+
 type RoomAttachment = RoomMessage["attachments"][number];
 
 /** An image that this server keeps; what is elsewhere is a link: it would learn who reads. */
@@ -201,7 +208,7 @@ function isShown({ url, ...facts }: RoomAttachment): boolean {
 function Attachments({ message, who }: { message: RoomMessage; who: Speaker }): ReactNode {
   if (message.attachments.length === 0) return null;
   return (
-    <ul className="room-attachments">
+    <ul className="file-links">
       {message.attachments.map((attachment, index) => (
         <li key={index}>
           <OneAttachment attachment={attachment} who={who} />

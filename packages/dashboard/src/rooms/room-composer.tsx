@@ -12,13 +12,13 @@ import {
   type RefObject,
 } from "react";
 import { useParts } from "../app-parts.tsx";
-import { fitHeight, isComposing } from "../chat/composer.tsx";
+import { fitHeight, isComposing, takePasted } from "../chat/composer.tsx";
+import { useAttached, useDroppedFiles } from "../files/attached.ts";
+import { AttachButton, FileTray } from "../files/file-tray.tsx";
 import { useText } from "../language.tsx";
-import { AttachButton, FileTray } from "./file-tray.tsx";
 import { mentionable, mentionBegun, mentionWritten } from "./mention.ts";
 import { plainOf, Portrait } from "./message-row.tsx";
 import type { Speaker } from "./room-data.ts";
-import { useAttached, useDroppedFiles } from "./room-files.ts";
 import { OnlineDot } from "./room-list.tsx";
 
 /**
@@ -40,7 +40,9 @@ export function RoomComposer(props: {
   const { roomPosts } = useParts();
   const { field, message, caret, setCaret, write, writeAt } = useDraft(place.id);
   const id = useId();
-  const attached = useAttached(place.id, who);
+  const attached = useAttached((client, ...upload) =>
+    client.rooms(who).upload(place.id, ...upload),
+  );
   const attach = (files: Iterable<File>): void => {
     attached.add(files);
     field.current?.focus();
@@ -70,7 +72,7 @@ export function RoomComposer(props: {
       who,
       place: place.id,
       text: message.trim() || names,
-      files: attached.all.flatMap(({ stored }) => stored ?? []),
+      files: attached.all.flatMap(({ stored }) => stored?.id ?? []),
       after: last,
       replyTo: replyTo?.id,
     });
@@ -108,14 +110,7 @@ export function RoomComposer(props: {
   if (!mayWrite(place)) return <NoComposer place={place} />;
 
   return (
-    <div
-      className="composer room-composer"
-      onPaste={(event) => {
-        if (event.clipboardData.files.length === 0) return;
-        event.preventDefault();
-        attached.add(event.clipboardData.files);
-      }}
-    >
+    <div className="composer room-composer" onPaste={(event) => takePasted(event, attach)}>
       {offered.length > 0 && (
         <Candidates id={id} offered={offered} active={active} onTake={take} onPoint={choose} />
       )}

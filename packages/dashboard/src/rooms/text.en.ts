@@ -78,14 +78,6 @@ export const en: RoomsText = {
     },
     hint: "@ calls an agent, Enter sends, Shift+Enter starts a new line",
     send: "Send",
-    attach: "Attach files",
-    files: "Files of this message",
-    detach: (name) => `Remove ${name}`,
-    uploading: (name) => `${name} is being uploaded`,
-    again: (name) => `Upload ${name} again`,
-    leftOut: (count) =>
-      `A message takes 10 files. ${count} ${count === 1 ? "was" : "were"} not attached.`,
-    blocked: "Not every file could be uploaded. Try again or remove it, then send.",
     candidates: "Agents to mention",
     offered: (count) =>
       count === 1

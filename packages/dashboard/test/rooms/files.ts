@@ -46,7 +46,7 @@ function chunk(type: string, data: Buffer): Buffer {
 }
 
 export async function choose(page: Page, files: readonly ChosenFile[]): Promise<void> {
-  await page.locator('.room-composer input[type="file"]').setInputFiles([...files]);
+  await page.locator('.composer input[type="file"]').setInputFiles([...files]);
 }
 
 /** Pastes into the field, or lets go over the messages, as a browser tells of it. */
@@ -63,7 +63,7 @@ export async function hand(
       one.how === "paste"
         ? new ClipboardEvent("paste", { clipboardData: data, bubbles: true, cancelable: true })
         : new DragEvent("drop", { dataTransfer: data, bubbles: true, cancelable: true });
-    const at = one.how === "paste" ? ".room-composer textarea" : "main";
+    const at = one.how === "paste" ? ".composer textarea" : "main";
     document.querySelector(at)!.dispatchEvent(event);
   }, given);
 }

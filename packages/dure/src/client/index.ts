@@ -94,6 +94,7 @@ export type {
   Thread,
 } from "../wire/rooms.ts";
 export { RoomsClient } from "./rooms.ts";
+export type { FileInfo, Uploaded } from "../wire/files.ts";
 export type {
   AgentEditDetail,
   AgentEditEntry,

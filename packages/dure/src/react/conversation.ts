@@ -9,6 +9,7 @@ import type { JsonObject } from "../kernel/json.ts";
 import type { Trace } from "../kernel/turn-events.ts";
 import type { Escalation, EscalationAnswer } from "../wire/escalations.ts";
 import type { PlatformEvent } from "../wire/events.ts";
+import type { FileInfo } from "../wire/files.ts";
 import type { MessageRequest, Session } from "../wire/turns.ts";
 import {
   answersAfterQuestions,
@@ -44,6 +45,12 @@ export interface ConversationView {
   readonly state: JsonObject;
   readonly trace: Trace | undefined;
 }
+
+/** What a message carries besides its words. */
+export type SentWith = Omit<MessageRequest, "sessionId" | "message" | "files"> & {
+  /** As `DureClient.uploadFiles` gave them for this session. */
+  readonly files?: readonly FileInfo[] | undefined;
+};
 
 interface Outgoing {
   readonly key: string;
@@ -137,9 +144,10 @@ export class Conversation {
     return this.#loading;
   }
 
-  send(message: string, extra: Omit<MessageRequest, "sessionId" | "message"> = {}): void {
+  send(message: string, { files = [], ...extra }: SentWith = {}): void {
     const key = ulid();
-    const request = { sessionId: this.sessionId, message, ...extra };
+    const ids = files.length > 0 ? files.map(({ id }) => id) : undefined;
+    const request = { sessionId: this.sessionId, message, ...extra, files: ids };
     const busy = this.#view.turn !== undefined || this.#outbox.length > 0;
 
     const entry: Entry = {
@@ -148,6 +156,7 @@ export class Conversation {
       content: message,
       at: systemClock.now(),
       status: busy ? "queued" : "sending",
+      files,
     };
 
     const service = this.#view.service ?? extra.service;

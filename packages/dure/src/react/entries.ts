@@ -1,6 +1,7 @@
 import { codeOf, DureError, messageOf } from "../kernel/errors.ts";
 import type { JsonObject } from "../kernel/json.ts";
 import type { Done } from "../kernel/turn-events.ts";
+import type { FileInfo } from "../wire/files.ts";
 import type { HistoryEntry, Session } from "../wire/turns.ts";
 
 /** One message in the conversation. */
@@ -15,6 +16,8 @@ export interface Entry {
   readonly turnId?: string | undefined;
   readonly author?: "person" | "system" | undefined;
   readonly interrupted?: boolean | undefined;
+  /** What a message of a person carried. */
+  readonly files?: readonly FileInfo[] | undefined;
   readonly done?: Done | undefined;
   /** Why it could not be sent. */
   readonly problem?: DureError;
@@ -76,7 +79,7 @@ export function inTime(entries: readonly Entry[], told: readonly Entry[]): Entry
 }
 
 function entryOf(entry: HistoryEntry, key: string): Entry {
-  const { role, content, at, turnId, author, interrupted, done } = entry;
+  const { role, content, at, turnId, author, interrupted, files, done } = entry;
   return {
     key,
     role,
@@ -86,6 +89,7 @@ function entryOf(entry: HistoryEntry, key: string): Entry {
     turnId,
     author,
     interrupted,
+    files,
     done,
   };
 }

@@ -8,7 +8,12 @@ export { type Store } from "./store.ts";
 
 // A conversation
 export { useTurn, type UsedTurn, type UseTurnOptions } from "./use-turn.ts";
-export { type Conversation, type ConversationView, type RunningTurn } from "./conversation.ts";
+export {
+  type Conversation,
+  type ConversationView,
+  type RunningTurn,
+  type SentWith,
+} from "./conversation.ts";
 export { type Conversations } from "./conversations.ts";
 export { type Entry } from "./entries.ts";
 

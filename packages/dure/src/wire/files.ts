@@ -45,6 +45,9 @@ export const FileBytesAnswer = {
 
 // --- in TypeScript's spelling
 
+/** A file of a session, as messages and answers name it; `bytes` is its size. */
+export type FileInfo = FromWire<z.output<typeof fileRef>>;
+
 /** Files that were uploaded to a session. */
 export type Uploaded = Omit<FromWire<z.output<typeof UploadAnswer>>, "files"> & {
   readonly files: readonly FileRef[];

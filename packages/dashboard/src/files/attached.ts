@@ -1,9 +1,8 @@
-import { codeOf, DureClient, DureError, messageOf } from "dure/client";
+import { codeOf, DureClient, DureError, messageOf, type FileInfo } from "dure/client";
 import { useEffect, useRef, useState, type RefObject } from "react";
 import { ownCode, Unreachable } from "../unreachable.ts";
-import type { Speaker } from "./room-data.ts";
 
-/** A file that goes with the next message of a place. */
+/** A file that goes with the next message. */
 export interface Attached {
   readonly key: number;
   readonly file: File;
@@ -13,8 +12,8 @@ export interface Attached {
   readonly preview: string | undefined;
   /** 0 to 1. */
   readonly sent: number;
-  /** Its id at the server. */
-  readonly stored?: string | undefined;
+  /** What the server has. */
+  readonly stored?: FileInfo | undefined;
   readonly problem?: DureError | undefined;
 }
 
@@ -31,12 +30,19 @@ export interface AttachedFiles {
   clear(): void;
 }
 
-/** Source: docs/spec/collaboration §9. */
+/** Of one message. Sources: docs/spec/collaboration §9, docs/spec/conversation §9. */
 const MOST_FILES = 10;
 let lastKey = 0;
 
+/** Stores a file where the message will be. */
+type Upload = (
+  client: DureClient,
+  files: readonly File[],
+  options: { readonly signal: AbortSignal },
+) => Promise<readonly FileInfo[]>;
+
 /** Each file is uploaded at once. */
-export function useAttached(place: string, who: Speaker): AttachedFiles {
+export function useAttached(uploadWith: Upload): AttachedFiles {
   const [all, setAll] = useState<readonly Attached[]>([]);
   const [leftOut, setLeftOut] = useState(0);
   const running = useRef(new Map<number, AbortController>());
@@ -49,8 +55,9 @@ export function useAttached(place: string, who: Speaker): AttachedFiles {
     const { signal } = controller;
     running.current.set(key, controller);
     const onSent = (sent: number): void => change(key, { sent });
-    uploadFile({ place, who, file, onSent, signal })
-      .then(({ id, name }) => change(key, { stored: id, name, sent: 1 }))
+    const client = new DureClient({ baseUrl: "", fetch: sendCounted(onSent) });
+    uploadWith(client, [file], { signal })
+      .then(([stored]) => change(key, { stored, name: stored!.name, sent: 1 }))
       .catch((error: unknown) => signal.aborted || change(key, { problem: problemOf(error, file) }))
       .finally(() => running.current.delete(key));
   };
@@ -133,28 +140,6 @@ export function useDroppedFiles(onFiles: ((files: Iterable<File>) => void) | und
 
 function hasFiles({ dataTransfer }: DragEvent): boolean {
   return dataTransfer?.types.includes("Files") ?? false;
-}
-
-/**
- * Where the page shows a file of a message from: a person without a token says who they are. Pure.
- */
-export function fileAddress(url: string, who: Speaker): string {
-  const isOurs = url.startsWith("/v1/rooms/");
-  return isOurs && who !== undefined ? `${url}?${new URLSearchParams({ as_person: who })}` : url;
-}
-
-interface Upload {
-  readonly place: string;
-  readonly who: Speaker;
-  readonly file: File;
-  readonly onSent: (part: number) => void;
-  readonly signal: AbortSignal;
-}
-
-async function uploadFile({ place, who, file, onSent, signal }: Upload) {
-  const client = new DureClient({ baseUrl: "", fetch: sendCounted(onSent) });
-  const [stored] = await client.rooms(who).upload(place, [file], { signal });
-  return stored!;
 }
 
 function problemOf(error: unknown, { name }: File): DureError {

@@ -1,0 +1,38 @@
+import type { FileInfo } from "dure/client";
+import type { ReactNode } from "react";
+import { useText } from "../language.tsx";
+import "./files.css";
+
+/**
+ * Files that stand below words: images are shown, all else is a link. Their names are harmless;
+ * opened, they are only ever saved.
+ */
+export function FileLinks(props: {
+  files: readonly Pick<FileInfo, "id" | "name" | "type">[] | undefined;
+  /** Default: those of conversations. */
+  addressOf?: (id: string) => string;
+}): ReactNode {
+  const { files = [], addressOf = addressInConversation } = props;
+  const words = useText().common.files;
+  if (files.length === 0) return null;
+
+  return (
+    <ul className="file-links" aria-label={words.files}>
+      {files.map(({ id, name, type }) => {
+        const address = addressOf(encodeURIComponent(id));
+        const isImage = type.startsWith("image/");
+        return (
+          <li key={id}>
+            <a href={address} download={name}>
+              {isImage ? <img src={address} alt={name} loading="lazy" /> : name}
+            </a>
+          </li>
+        );
+      })}
+    </ul>
+  );
+}
+
+function addressInConversation(id: string): string {
+  return `/v1/agent/files/${id}`;
+}
