@@ -74,7 +74,7 @@ export function isForAsker({ context }: Pick<RoomQuestion, "context">): boolean 
 
 /** Whose yes a call needs besides an operator's. Pure. */
 export function needsOf({ context }: Pick<RoomQuestion, "context">): ApprovalNeeds {
-  return (context["needs"] ?? {}) as ApprovalNeeds;
+  return context["needs"] ?? {};
 }
 
 /** The arguments below the words, where the one who talks answers. Secrets are left out. */

@@ -146,7 +146,7 @@ test("files that background work made are shown with the words of who asked, onc
     message: "Draw a pixel.",
   });
   const person = { id: "ruda", displayName: "Ruda", service: "ruda", leads: true, accounts: {} };
-  const { send } = announcementHandler({
+  const handler = announcementHandler({
     conversations: team.engine,
     jobs: team.jobs,
     directory: new Directory({ agents: [person], channels: [] }),
@@ -154,16 +154,16 @@ test("files that background work made are shown with the words of who asked, onc
   });
   const notice: JobAnnouncement = {
     ...{ jobId, tenant: "", session: "desk", turn: null, requester: "ruda", target: "eden" },
-    ...{ status: "COMPLETED", outcome: "completed", message: "Draw a pixel.", topic: null },
+    ...{ status: "COMPLETED", outcome: "conclusion", message: "Draw a pixel.", topic: null },
     ...{ error: null, reply: "Drawn.", by: "eden" },
   };
   const context = {
     ...{ key: "job:1:announce:1", attempt: 1, inDoubt: false },
-    signal: AbortSignal.timeout(30_000),
+    signal: new AbortController().signal,
   };
 
-  await send(notice as unknown as JsonObject, context);
-  await send(notice as unknown as JsonObject, context);
+  await handler.send(notice as unknown as JsonObject, context);
+  await handler.send(notice as unknown as JsonObject, context);
 
   await expect.poll(() => endsIn(team, "desk"), { timeout: 20_000 }).toHaveLength(1);
   const [done] = await endsIn(team, "desk");
