@@ -102,7 +102,8 @@ export class Buttons {
   #told(refusal: MayNotAnswer): string {
     const texts = roomTexts(this.#locale);
     if (refusal.because === "for-another") return texts.asksOther(refusal.who);
-    return refusal.because === "elsewhere" ? texts.noSuchQuestion() : texts.notYours();
+    if (refusal.because === "elsewhere") return texts.noSuchQuestion();
+    return refusal.because === "lacks-role" ? texts.lacksRole() : texts.notYours();
   }
 
   get #audit(): { database: Database; logger: Logger } {

@@ -44,8 +44,8 @@ export type MayNotAnswer =
   | { readonly because: "for-another"; readonly who: string }
   /** It stands in another place. */
   | { readonly because: "elsewhere" }
-  /** People who decide for the team answer it. */
-  | { readonly because: "not-an-approver" };
+  /** People who decide for the team answer it, or people with a role. */
+  | { readonly because: "not-an-approver" | "lacks-role" };
 
 /**
  * Whether a person may answer what a turn asks in a room; undefined: yes. The one place that decides
@@ -60,9 +60,10 @@ export function mayNotAnswer(
 ): MayNotAnswer | undefined {
   const asker = isForAsker(question) ? askerIn(question.context) : undefined;
   if (!asker) {
+    if (mayAnswer(by, approvers)) return undefined;
     const { role } = needsOf(question);
-    const hasRole = role !== undefined && rolesOf(by, roles).includes(role);
-    return hasRole || mayAnswer(by, approvers) ? undefined : { because: "not-an-approver" };
+    if (role === undefined) return { because: "not-an-approver" };
+    return rolesOf(by, roles).includes(role) ? undefined : { because: "lacks-role" };
   }
   if (asker.adapter !== by.adapter || asker.id !== by.id) {
     return { because: "for-another", who: asker.name };

@@ -115,9 +115,9 @@ describe("who may answer in a room", () => {
 
     expect(of({ id: "12" })).toBeUndefined();
     expect(of({ roles: ["R1"] })).toBeUndefined();
-    expect(of({ roles: ["R2"] })?.because).toBe("not-an-approver");
+    expect(of({ roles: ["R2"] })?.because).toBe("lacks-role");
     expect(mayNotAnswer(question, { ...by, roles: ["R1"] }, there)?.because).toBe(
-      "not-an-approver",
+      "lacks-role",
     );
   });
 });
