@@ -28,6 +28,9 @@ const LANES = 4;
 /** `DURE_TEST_LONG=1`: eight times all tasks, with a kill at every step. */
 const IS_LONG = process.env["DURE_TEST_LONG"] === "1";
 
+/** Longest a round may take, milliseconds: a long one has six times the plays and most kills. */
+const ROUND_MS = IS_LONG ? 3_600_000 : 600_000;
+
 /**
  * A turn is given up after ten lives. So each task is played six times in a round, and each time
  * dies at other steps: all of them have a kill.
@@ -61,7 +64,7 @@ test("the shop has at least 15 tools and 60 tasks", () => {
 
 test.each(Array.from({ length: IS_LONG ? 8 : 1 }, (_, index) => index + 1))(
   "an honest clerk brings every task to its end, each write once and after its yes (%i)",
-  { timeout: 600_000 },
+  { timeout: ROUND_MS },
   async (round) => {
     const plays = playsOf(round, IS_LONG ? () => PARTS : tenthOf);
 
