@@ -7,6 +7,7 @@ import {
   type ClipboardEvent,
   type KeyboardEvent,
   type ReactNode,
+  type RefObject,
 } from "react";
 import type { FileInfo } from "dure/client";
 import { useParts } from "../app-parts.tsx";
@@ -19,20 +20,19 @@ const IME_KEY = 229;
 /** The tallest the field grows, pixels; then it scrolls. */
 const MAX_HEIGHT = 220;
 
-/** Where a message is written. Enter sends, but never while a syllable is being composed. */
-export function Composer(props: {
-  sessionId: string;
+interface ComposerProps {
+  readonly sessionId: string;
   /** Under this name an unfinished message is kept. */
-  place: string;
-  running: boolean;
-  stopping: boolean;
-  onSend: (message: string, files: readonly FileInfo[]) => void;
-  onStop: () => void;
-}): ReactNode {
-  const text = useText();
+  readonly place: string;
+  readonly running: boolean;
+  readonly stopping: boolean;
+  readonly onSend: (message: string, files: readonly FileInfo[]) => void;
+  readonly onStop: () => void;
+}
+
+/** The message that is being written, with its files. */
+function useComposed(props: ComposerProps, field: RefObject<HTMLTextAreaElement | null>) {
   const [message, write] = useDraft(props.place);
-  const field = useRef<HTMLTextAreaElement>(null);
-  useLayoutEffect(() => fitHeight(field.current!), []); // a draft may have lines
   const attached = useAttached(async (client, ...upload) => {
     const { files } = await client.uploadFiles(props.sessionId, ...upload);
     return files;
@@ -43,9 +43,10 @@ export function Composer(props: {
   };
   useDroppedFiles(attach);
   const isEmpty = message.trim() === "" && attached.all.length === 0;
+  const maySend = !isEmpty && attached.isReady;
 
   const submit = (): void => {
-    if (isEmpty || !attached.isReady) return;
+    if (!maySend) return;
 
     props.onSend(
       message.trim(),
@@ -56,6 +57,16 @@ export function Composer(props: {
     field.current!.style.height = ""; // one line again
     field.current!.focus();
   };
+
+  return { message, write, attached, attach, maySend, submit };
+}
+
+/** Where a message is written. Enter sends, but never while a syllable is being composed. */
+export function Composer(props: ComposerProps): ReactNode {
+  const text = useText();
+  const field = useRef<HTMLTextAreaElement>(null);
+  const { message, write, attached, attach, maySend, submit } = useComposed(props, field);
+  useLayoutEffect(() => fitHeight(field.current!), []); // a draft may have lines
 
   const onKeyDown = (event: KeyboardEvent): void => {
     if (event.key !== "Enter" || event.shiftKey) return;
@@ -89,7 +100,7 @@ export function Composer(props: {
           size={36}
           radius="xl"
           aria-label={text.chat.send}
-          disabled={isEmpty || !attached.isReady}
+          disabled={!maySend}
           onClick={submit}
         >
           <IconArrowUp size={19} />

@@ -196,7 +196,7 @@ const Message = memo(function Message(props: {
           {tone !== undefined && <Tone tone={tone} code={entry.done?.error?.code ?? ""} />}
         </div>
       )}
-      <FileLinks files={entry.done?.files} />
+      <FileLinks files={filesOf(entry)} />
       {isLast && entry.done?.error?.retry === true && (
         <Resume entry={entry} conversation={conversation} />
       )}
@@ -221,7 +221,7 @@ function OwnMessage(props: { entry: Entry; conversation: Conversation }): ReactN
     <li className="message" data-role="user" data-status={entry.status}>
       <span className="hidden-words">{text.common.you}</span>
       {entry.content !== "" && <div className="bubble">{entry.content}</div>}
-      <FileLinks files={entry.files} />
+      <FileLinks files={filesOf(entry)} />
       {entry.status === "queued" && (
         <span className="message-note">
           <IconClock size={13} aria-hidden /> {text.chat.queued}
@@ -230,6 +230,11 @@ function OwnMessage(props: { entry: Entry; conversation: Conversation }): ReactN
       {entry.status === "failed" && <Failed entry={entry} conversation={conversation} />}
     </li>
   );
+}
+
+/** What a person sent with their words, or what tools made for an answer. */
+function filesOf({ files, done }: Entry): Entry["files"] {
+  return files ?? done?.files;
 }
 
 /** Tools of the caller that a turn has ended with. */

@@ -620,7 +620,8 @@ export class TurnStore {
           select from dure.turns
           where id = $1 and epoch = $2 and holder = $3 and status = 'running'
         ) and not exists (
-          select from dure.processes where id = $3 and ended_at is not null
+          select from dure.processes
+          where id = $3 and ended_at is not null
         ) as value`,
     };
 

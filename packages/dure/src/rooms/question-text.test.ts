@@ -116,9 +116,7 @@ describe("who may answer in a room", () => {
     expect(of({ id: "12" })).toBeUndefined();
     expect(of({ roles: ["R1"] })).toBeUndefined();
     expect(of({ roles: ["R2"] })?.because).toBe("lacks-role");
-    expect(mayNotAnswer(question, { ...by, roles: ["R1"] }, there)?.because).toBe(
-      "lacks-role",
-    );
+    expect(mayNotAnswer(question, { ...by, roles: ["R1"] }, there)?.because).toBe("lacks-role");
   });
 });
 
