@@ -7,7 +7,6 @@ import {
   type ClipboardEvent,
   type KeyboardEvent,
   type ReactNode,
-  type RefObject,
 } from "react";
 import type { FileInfo } from "dure/client";
 import { useParts } from "../app-parts.tsx";
@@ -31,7 +30,8 @@ interface ComposerProps {
 }
 
 /** The message that is being written, with its files. */
-function useComposed(props: ComposerProps, field: RefObject<HTMLTextAreaElement | null>) {
+function useComposed(props: ComposerProps) {
+  const field = useRef<HTMLTextAreaElement>(null);
   const [message, write] = useDraft(props.place);
   const attached = useAttached(async (client, ...upload) => {
     const { files } = await client.uploadFiles(props.sessionId, ...upload);
@@ -58,15 +58,15 @@ function useComposed(props: ComposerProps, field: RefObject<HTMLTextAreaElement 
     field.current!.focus();
   };
 
-  return { message, write, attached, attach, maySend, submit };
+  useLayoutEffect(() => fitHeight(field.current!), []); // a draft may have lines
+
+  return { field, message, write, attached, attach, maySend, submit };
 }
 
 /** Where a message is written. Enter sends, but never while a syllable is being composed. */
 export function Composer(props: ComposerProps): ReactNode {
   const text = useText();
-  const field = useRef<HTMLTextAreaElement>(null);
-  const { message, write, attached, attach, maySend, submit } = useComposed(props, field);
-  useLayoutEffect(() => fitHeight(field.current!), []); // a draft may have lines
+  const { field, message, write, attached, attach, maySend, submit } = useComposed(props);
 
   const onKeyDown = (event: KeyboardEvent): void => {
     if (event.key !== "Enter" || event.shiftKey) return;
