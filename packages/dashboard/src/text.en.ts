@@ -4,8 +4,7 @@ export const en: CommonText = {
   server: "Server message:",
   errors: {
     UNREACHABLE: "The server cannot be reached. Check the connection and try again.",
-    PAGE_DEFECT:
-      "This page has a fault of its own; the server is not the reason. The browser's console says more.",
+    PAGE_DEFECT: "This page is broken; the server is not. The browser's console says more.",
     TOKEN_NEEDED: "Log in to see this.",
     TOKEN_INVALID: "The token is wrong or has expired. Log in again with a new one.",
     LOGIN_LINK_INVALID: "This link has been used or has expired. `dure login` prints a new one.",
@@ -22,16 +21,6 @@ export const en: CommonText = {
   notSent: "Not sent",
   sendAgain: "Send again",
   discard: "Discard",
-  files: {
-    attach: "Attach files",
-    files: "Files of this message",
-    detach: (name) => `Remove ${name}`,
-    uploading: (name) => `${name} is being uploaded`,
-    again: (name) => `Upload ${name} again`,
-    leftOut: (count) =>
-      `A message takes 10 files. ${count} ${count === 1 ? "was" : "were"} not attached.`,
-    blocked: "Not every file could be uploaded. Try again or remove it, then send.",
-  },
   toBottom: "To the newest",
   facts: {
     names: {

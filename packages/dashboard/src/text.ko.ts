@@ -5,8 +5,7 @@ export const ko = {
   server: "서버 메시지:",
   errors: {
     UNREACHABLE: "서버에 닿지 않아요. 연결을 확인하고 다시 시도해 주세요.",
-    PAGE_DEFECT:
-      "이 화면 자체에 문제가 생겼어요. 서버 때문은 아니에요. 자세한 내용은 브라우저 콘솔에 있어요.",
+    PAGE_DEFECT: "서버가 아니라 이 화면에 문제가 생겼어요. 자세한 내용은 브라우저 콘솔에 있어요.",
     TOKEN_NEEDED: "로그인해야 볼 수 있어요.",
     TOKEN_INVALID: "토큰이 맞지 않거나 기한이 지났어요. 새 토큰으로 다시 로그인해 주세요.",
     LOGIN_LINK_INVALID:
@@ -25,16 +24,6 @@ export const ko = {
   notSent: "보내지 못했어요",
   sendAgain: "다시 보내기",
   discard: "지우기",
-  files: {
-    attach: "파일 첨부",
-    files: "이 메시지의 파일",
-    detach: (name: string) => `${name} 빼기`,
-    uploading: (name: string) => `${name} 올리는 중`,
-    again: (name: string) => `${name} 다시 올리기`,
-    leftOut: (count: number) =>
-      `메시지 하나에 파일은 10개까지예요. 나머지 ${count}개는 첨부하지 않았어요.`,
-    blocked: "올리지 못한 파일이 있어요. 다시 올리거나 뺀 다음에 보내 주세요.",
-  },
   toBottom: "맨 아래로",
   /** Names and values that many services share; others are shown as the service writes them. */
   facts: {

@@ -254,7 +254,7 @@ test(
     await page.route(/\/v1\/costs/, (route) => route.fulfill({ json: {} }));
 
     await page.goto(`${server.url}/costs`);
-    await page.getByText("이 화면 자체에 문제가 생겼어요.").waitFor();
+    await page.getByText("서버가 아니라 이 화면에 문제가 생겼어요.").waitFor();
 
     expect(await page.getByText("서버에 닿지 않아요").count()).toBe(0);
     expect(logged.join("\n")).toContain("TypeError");

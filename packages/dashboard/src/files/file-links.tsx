@@ -1,7 +1,6 @@
 import type { FileInfo } from "dure/client";
 import type { ReactNode } from "react";
-import { useText } from "../language.tsx";
-import "./files.css";
+import { useFilesText } from "./files-text.ts";
 
 /**
  * Files that stand below words: images are shown, all else is a link. Their names are harmless;
@@ -13,7 +12,7 @@ export function FileLinks(props: {
   addressOf?: (id: string) => string;
 }): ReactNode {
   const { files = [], addressOf = addressInConversation } = props;
-  const words = useText().common.files;
+  const words = useFilesText();
   if (files.length === 0) return null;
 
   return (

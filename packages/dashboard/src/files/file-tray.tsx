@@ -1,14 +1,13 @@
 import { ActionIcon } from "@mantine/core";
 import { IconPaperclip, IconRefresh, IconX } from "@tabler/icons-react";
 import { useRef, type ReactNode } from "react";
-import { useText } from "../language.tsx";
 import { ErrorWords } from "../problem.tsx";
+import { useFilesText } from "./files-text.ts";
 import type { Attached, AttachedFiles } from "./attached.ts";
-import "./files.css";
 
 /** Opens the choice of files. */
 export function AttachButton({ onFiles }: { onFiles: (files: Iterable<File>) => void }): ReactNode {
-  const words = useText().common.files;
+  const words = useFilesText();
   const input = useRef<HTMLInputElement>(null);
   return (
     <>
@@ -39,7 +38,7 @@ export function AttachButton({ onFiles }: { onFiles: (files: Iterable<File>) => 
 
 /** What goes with the message: previews, how much is sent, what went wrong. */
 export function FileTray({ attached }: { attached: AttachedFiles }): ReactNode {
-  const words = useText().common.files;
+  const words = useFilesText();
   const { all, leftOut } = attached;
   const isBlocked = all.some(({ problem }) => problem !== undefined);
   if (all.length === 0) return null;
@@ -74,7 +73,7 @@ export function FileTray({ attached }: { attached: AttachedFiles }): ReactNode {
 }
 
 function FileState({ file, onRetry }: { file: Attached; onRetry: () => void }): ReactNode {
-  const words = useText().common.files;
+  const words = useFilesText();
   const { problem } = file;
   if (problem === undefined) {
     if (file.stored !== undefined) return null;
