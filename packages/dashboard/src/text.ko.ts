@@ -12,7 +12,7 @@ export const ko = {
       "이미 쓴 링크이거나 시간이 지났어요. `dure login`으로 새 링크를 받아 주세요.",
     AGENT_PAUSED: "이 에이전트는 멈춰 있어요. 에이전트 화면에서 다시 시작할 수 있어요.",
     SERVER_BUSY: "서버가 바빠요. 잠시 뒤에 다시 시도해 주세요.",
-    SERVER_DRAINING: "서버가 곧 꺼져요. 다시 켜지면 시도해 주세요.",
+    SERVER_DRAINING: "서버가 꺼지는 중이에요. 다시 켜지면 시도해 주세요.",
     SERVER_STOPPING: "서버가 꺼지는 중이에요. 다시 켜지면 시도해 주세요.",
     INTERNAL: "서버 안에서 문제가 생겼어요. 서버 로그를 봐 주세요.",
   } as Readonly<Record<string, string>>,
