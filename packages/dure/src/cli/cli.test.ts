@@ -377,6 +377,24 @@ describe("init, new, check", () => {
     });
   });
 
+  test("check exits with 0 where it only warns", FULL, async () => {
+    await writeFile(
+      path.join(folder, "service.yaml"),
+      "name: shop\nagents: {}\nflows: { handlers: { DEFAULT: answer } }\n",
+    );
+    await writeFile(
+      path.join(folder, "flows.ts"),
+      'export async function* answer() {\n  return { message: "다 팔렸어요." };\n}\n',
+    );
+
+    expect(await dure(["check"])).toMatchObject({
+      exitCode: 0,
+      stdout: expect.stringMatching(
+        /^ok {3}shop \(.*\)\nwarn TEXT_IN_FLOW flows\.ts:2:12 answer: says a text .*\n1 warning\n$/,
+      ) as string,
+    });
+  });
+
   test("a configuration with mistakes exits with 2 and lists them all", async () => {
     await writeFile(
       path.join(folder, "dure.yaml"),

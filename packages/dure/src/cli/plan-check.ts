@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import path from "node:path";
-import { importModule } from "../engine/files/load-service.ts";
+import { importModule } from "../engine/files/import-module.ts";
 import type { Problem } from "../engine/files/load-service-document.ts";
 import { DureError, messageOf } from "../kernel/errors.ts";
 import { planFilesIn, readPlanFile } from "../plans/plan-folder.ts";

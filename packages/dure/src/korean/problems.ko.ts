@@ -65,6 +65,29 @@ export const PROBLEMS_KO: readonly SentenceForm[] = [
   ],
 
   ["names an agent that the service does not have", "서비스에 없는 에이전트예요"],
+  ["names no flow", "없는 흐름이에요"],
+  ["cannot be made: {0}", "만들지 못했어요: {0}"],
+
+  [
+    "{0} adds the person's message, which the engine adds: it is read twice",
+    "사용자의 말은 엔진이 넣어요. `{0}`(으)로 또 넣으면 모델이 두 번 읽어요",
+  ],
+
+  [
+    "Remove it: the engine adds the message to memory and to what buildMessages() gives",
+    "빼 주세요. 기억에도, `buildMessages()`가 주는 글에도 엔진이 넣어요",
+  ],
+
+  [
+    "says a text in one language, whatever the session's is",
+    "대화의 언어와 상관없이 한 언어로만 말해요",
+  ],
+
+  [
+    "Keep texts by language in a file of their own, such as messages.ts, and choose by turn.locale",
+    "글은 `messages.ts` 같은 파일에 언어별로 두고 `turn.locale`로 골라 주세요",
+  ],
+
   ['names the {0} "{1}", which no file exports', "`{1}`({0})을(를) 내보내는 파일이 없어요"],
   ['names the export "{0}" of {1}, which is no {2}', "{1}의 `{0}`은(는) {2}이(가) 아니에요"],
   ["Export a {0} named {1}", "`{1}`({0})을(를) 내보내 주세요"],
@@ -282,9 +305,11 @@ export const ALLOWED_KO: readonly SentenceForm[] = [
   ["a text of at least {0} characters", "{0}자 이상의 글"],
   ["a text of at most {0} characters", "{0}자까지의 글"],
 
+  ["a text with {dialog}", "`{dialog}`가 든 글"],
+
   [
-    "a text with {dialog}, and {memory_block} for the summary so far",
-    "`{dialog}`와 `{memory_block}`이 든 글",
+    "a text with {dialog}, and {memory_block} for the summary so far, or two: first and fold",
+    "`{dialog}`와 `{memory_block}`이 든 글, 또는 그런 글 둘(`first`, `fold`)",
   ],
 
   ["a text", "글"],
@@ -355,6 +380,12 @@ export const ALLOWED_KO: readonly SentenceForm[] = [
   ["a card, or the file of one", "카드나 카드 파일"],
   ["agents by their key", "이름이 붙은 에이전트"],
   ["the name of an export", "내보낸 것의 이름"],
+
+  [
+    "the name of an export, or flows by their scenario",
+    "내보낸 것의 이름, 또는 시나리오마다 흐름의 이름",
+  ],
+
   ["names of exports by their flow", "흐름마다 내보낸 것의 이름"],
   ["at least one flow; the first one is the default", "흐름 하나 이상. 첫 흐름이 기본이에요"],
 

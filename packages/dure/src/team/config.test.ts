@@ -335,6 +335,34 @@ export default { services: { faq: "../services/faq" }, mcp: { stock: { command: 
     });
   });
 
+  test("is read as it is written in a package of the type commonjs, now and anew", async () => {
+    await write("package.json", '{ "type": "commonjs" }');
+    await write(
+      "dure.config.ts",
+      `import { name } from "./name.ts"; import { locale } from "./old.ts";
+const offlineModels = async () => (await import("./offline.ts")).models;
+export default { name, locale, offlineModels, services: { faq: "./services/faq" } };
+`,
+    );
+    await write("name.ts", 'const name: string = "shop"; export { name };\n');
+    await write("old.ts", 'exports.locale = "ko" as string;\n');
+    await write("offline.ts", 'export const models: readonly string[] = ["late"];\n');
+
+    const script = `
+      import { loadTeam } from ${JSON.stringify(new URL("config.ts", import.meta.url).href)};
+      import { withFreshModules } from ${JSON.stringify(new URL("fresh-modules.ts", import.meta.url).href)};
+      const folder = ${JSON.stringify(folder)};
+      const teams = [await loadTeam(folder), await withFreshModules(folder, () => loadTeam(folder))];
+      const told = teams.map(async ({ config, services }) =>
+        [config.name, config.locale, ...(await config.offlineModels()), ...Object.keys(services)]);
+      console.log(JSON.stringify(await Promise.all(told)));`;
+    const flags = ["--conditions=dure-source", "--input-type=module"];
+    const { stdout } = await promisify(execFile)(process.execPath, [...flags, "-e", script]);
+
+    const team = ["shop", "ko", "late", "faq"];
+    expect(JSON.parse(stdout)).toEqual([team, team]);
+  });
+
   test("that throws, or exports nothing, says so", async () => {
     await write("dure.config.js", "import './nothing.js';\nexport default {};\n");
     expect(await failure(loadTeam(folder))).toMatchObject({

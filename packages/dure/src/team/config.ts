@@ -8,7 +8,8 @@ import { KIND_NAMES, type ChannelChoice } from "../channels/kinds.ts";
 import type { ByteStore } from "../durable/files/byte-store.ts";
 import type { AnyService } from "../engine/service/combine.ts";
 import { placeOfError } from "../engine/files/error-place.ts";
-import { importModule, loadService, READY_TOOLS } from "../engine/files/load-service.ts";
+import { importModule } from "../engine/files/import-module.ts";
+import { loadService, READY_TOOLS } from "../engine/files/load-service.ts";
 import {
   codeDocument,
   problemAt,

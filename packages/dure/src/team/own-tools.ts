@@ -1,6 +1,8 @@
 import { existsSync } from "node:fs";
 import path from "node:path";
-import { importModule, isTool, READY_TOOLS } from "../engine/files/load-service.ts";
+import { importModule } from "../engine/files/import-module.ts";
+import { isTool } from "../engine/files/folder-exports.ts";
+import { READY_TOOLS } from "../engine/files/load-service.ts";
 import { TEAM_TOOLS } from "../engine/agent/team-tools.ts";
 import type { AnyTool } from "../engine/agent/tool.ts";
 import { DureError, messageOf } from "../kernel/errors.ts";

@@ -7,7 +7,7 @@ import type { Leases } from "../durable/leases.ts";
 import type { Notifications } from "../durable/notify.ts";
 import type { ProcessLease } from "../durable/processes.ts";
 import type { BudgetKeeper } from "../engine/money/budgets.ts";
-import { importModule } from "../engine/files/load-service.ts";
+import { importModule } from "../engine/files/import-module.ts";
 import type { Inbox } from "../escalations/inbox.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { DureError } from "../kernel/errors.ts";

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { testDatabase } from "../../src/durable/test-database.ts";
-import { importModule } from "../../src/engine/files/load-service.ts";
+import { importModule } from "../../src/engine/files/import-module.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
 import type { DraftWish } from "../../src/plans/drafts/draft-prompt.ts";
 import { reviewDraft } from "../../src/plans/drafts/draft.ts";

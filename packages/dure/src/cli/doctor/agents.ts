@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { homedir, tmpdir } from "node:os";
 import path from "node:path";
-import { importModule } from "../../engine/files/load-service.ts";
+import { importModule } from "../../engine/files/import-module.ts";
 import { systemClock } from "../../kernel/clock.ts";
 import { messageOf } from "../../kernel/errors.ts";
 import { isAgent, tryAgent, type AgentSpec, type AgentTrial } from "../../plans/agents/trial.ts";

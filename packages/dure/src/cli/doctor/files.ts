@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import path from "node:path";
 import { checkService } from "../../engine/files/load-service-check.ts";
-import { importModule } from "../../engine/files/load-service.ts";
+import { importModule } from "../../engine/files/import-module.ts";
 import { problemText } from "../../engine/files/load-service-document.ts";
 import { messageOf } from "../../kernel/errors.ts";
 import { planFilesIn, readPlanFile } from "../../plans/plan-folder.ts";
@@ -48,7 +48,8 @@ async function brokenServices(folder: string): Promise<readonly Finding[]> {
 async function problemsOf(service: string): Promise<readonly string[]> {
   try {
     const { problems } = await checkService(service);
-    return problems.map((problem) =>
+    const faults = problems.filter(({ level }) => level === undefined);
+    return faults.map((problem) =>
       problemText({ ...problem, file: fileInTeam(problem.file, service) }),
     );
   } catch (error) {

@@ -2,8 +2,9 @@ import { readdir, readFile } from "node:fs/promises";
 import path from "node:path";
 import { closest } from "../../models/spelling.ts";
 import { closingOf, maskSource, positionAt } from "./load-service-scan.ts";
-import { inFileOrder, type Problem } from "./load-service-document.ts";
-import { readService, shower } from "./load-service.ts";
+import { repeatedInRequests, repeatedMessages, textsInFlow } from "./handler-words.ts";
+import { inFileOrder, shower, type Problem } from "./load-service-document.ts";
+import { readService } from "./load-service.ts";
 
 /** What `dure check` finds out about a service without calling a model. */
 export interface ServiceCheck {
@@ -80,7 +81,7 @@ const NOT_REPEATABLE: readonly { readonly pattern: RegExp; readonly instead: str
 
 /**
  * Finds in flow handlers, and in functions of the same folder that they call, what is not
- * repeatable. Code inside `….step(name, fn)` is recorded and may do what it likes; tools run
+ * repeatable, agents that are unknown, and words that stand in the wrong place. Code inside `….step(name, fn)` is recorded and may do what it likes; tools run
  * outside the replay.
  */
 export function scanHandlers(sources: readonly Source[], agents?: readonly string[]): Problem[] {
@@ -100,6 +101,8 @@ export function scanHandlers(sources: readonly Source[], agents?: readonly strin
     for (const problem of [
       ...notRepeatable(region, code, from),
       ...unknownAgents(region, code, agents),
+      ...repeatedMessages(region, code),
+      ...textsInFlow(region, code),
     ]) {
       problems.set(`${problem.file}:${problem.line}:${problem.column}`, problem);
     }
@@ -109,7 +112,10 @@ export function scanHandlers(sources: readonly Source[], agents?: readonly strin
       }
     }
   }
-  return [...problems.values()];
+  const requests = files.flatMap((file) =>
+    repeatedInRequests({ name: "buildMessages", file, start: 0, end: file.text.length }),
+  );
+  return [...problems.values(), ...requests];
 }
 
 interface MaskedFile extends Source {
@@ -117,7 +123,7 @@ interface MaskedFile extends Source {
 }
 
 /** Code from `start` to `end` of a file. */
-interface Region {
+export interface Region {
   readonly name: string;
   readonly file: MaskedFile;
   readonly start: number;

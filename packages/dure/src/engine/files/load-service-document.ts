@@ -1,3 +1,4 @@
+import { basename, join, relative } from "node:path";
 import {
   isAlias,
   isMap,
@@ -19,6 +20,10 @@ import { keyPosition } from "./load-service-scan.ts";
 
 /** Something in a file that a person has to change. */
 export interface Problem {
+  /** Names the finding for machines; absent for what is wrong in a definition. */
+  readonly code?: string | undefined;
+  /** Absent: it has to be changed. A warning may be meant as it is. */
+  readonly level?: "warning" | undefined;
   /** As the person wrote or started it: relative where possible. */
   readonly file: string;
   /** 1-based; absent where only the file is known. */
@@ -34,6 +39,17 @@ export interface Problem {
   readonly allowed?: string | undefined;
   /** What to do about it, where the allowed values do not say it. */
   readonly hint?: string | undefined;
+}
+
+/**
+ * Paths as a person sees them: from the service's own folder's parent, so that `faq/service.yaml`
+ * names the service too.
+ */
+export function shower(root: string): (file: string) => string {
+  return (file) => {
+    const fromHere = relative(process.cwd(), file);
+    return fromHere.startsWith("..") ? join(basename(root), relative(root, file)) : fromHere;
+  };
 }
 
 export interface Position {

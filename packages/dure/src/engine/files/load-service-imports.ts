@@ -1,7 +1,9 @@
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import path from "node:path";
-import { importModule, isService, shower } from "./load-service.ts";
+import { importModule } from "./import-module.ts";
+import { isService } from "./load-service.ts";
+import { shower } from "./load-service-document.ts";
 import { scanHandlers, type ServiceCheck, type Source } from "./load-service-check.ts";
 import { maskSource } from "./load-service-scan.ts";
 

@@ -175,6 +175,56 @@ describe("loadService", () => {
   });
 
   const YAML = FULL["service.yaml"];
+  const ROUTED = "router: chooseFlow";
+
+  test.each([
+    ["behind its module", "router: router.chooseFlow"],
+    ["under the key of a class", "router: { class: chooseFlow }"],
+    ["behind a module that is not in the root", "router: flows.router.pickFlow"],
+    ["as a class", "router: { class: flows.router.PickFlow }"],
+    ["as a table", "router: { Transfer: TRANSFER, transfer: TRANSFER }"],
+  ])("takes a router %s", async (_what, router) => {
+    await write({
+      ...FULL,
+      "service.yaml": YAML.replace(ROUTED, router),
+      "flows/router.ts": `export const pickFlow = (scenario: string) => scenario.toUpperCase();
+        export class PickFlow { #to = "TRANSFER"; route(): string { return this.#to; } }`,
+    });
+
+    const { router: route } = await loadService(folder);
+
+    expect(route!("transfer", { message: "" })).toBe("TRANSFER");
+  });
+
+  test("takes handlers, classes, state and selectors behind their modules, and as classes", async () => {
+    await write({
+      ...FULL,
+      "service.yaml": YAML.replace("class: IntentAgent", "class: agents.IntentAgent")
+        .replace("DEFAULT: smallTalk", "DEFAULT: { class: handlers.talk.SmallTalk }")
+        .replace("TRANSFER: transferFlow", "TRANSFER: flows.transferFlow")
+        .replace("model: TransferState", "model: state.TransferState")
+        .replace("completed: keepReceipt", "completed: { class: flows.keepReceipt }"),
+      "handlers/talk/index.ts":
+        "export class SmallTalk { async *run(turn: { message: string }) { return { message: turn.message }; } }",
+    });
+
+    const { flows } = await loadService(folder);
+
+    expect(await flows["DEFAULT"]!({ message: "hi" } as TurnContext).next()).toEqual({
+      done: true,
+      value: { message: "hi" },
+    });
+  });
+
+  test("a table of scenarios that names no flow is refused at its line", async () => {
+    const table = "router: { transfer: TRANSFAR }";
+    await write({ ...FULL, "service.yaml": YAML.replace(ROUTED, table) });
+
+    expect(await problems()).toMatchObject([
+      { line: 15, key: "flows.router.transfer", found: '"TRANSFAR"', allowed: "DEFAULT, TRANSFER" },
+    ]);
+  });
+
   test.each<[what: string, files: Record<string, string>, problem: Partial<Problem>]>([
     [
       "a class that no module exports",
@@ -439,6 +489,62 @@ describe("dure check", () => {
           "new Date() gives another answer when the turn is replayed after a crash, called by the handler hello",
       }),
     ]);
+  });
+
+  test.each([
+    ["memory.addUserMessage(turn.message);", "addUserMessage()"],
+    ["memory.add_user(turn.message);", "add_user()"],
+    ["turn.remember(turn.message);", "turn.remember(turn.message)"],
+    ["updateMemory(turn, turn.message);", "updateMemory(turn, turn.message)"],
+    ["await turn.agent('a', 'b', { context: turn.message });", "context: turn.message"],
+  ])("finds that %s adds the person's message a second time", (code, what) => {
+    const text = `const h = flow(async (turn) => {\n  ${code}\n});`;
+
+    expect(scanHandlers([{ file: "flows.ts", text }])).toMatchObject([
+      {
+        code: "USER_MESSAGE_TWICE",
+        line: 2,
+        key: "h",
+        message: `${what} adds the person's message, which the engine adds: it is read twice`,
+        hint: expect.stringContaining("Remove it") as string,
+      },
+    ]);
+  });
+
+  test("finds the person's message beside what buildMessages gives an agent that is code", () => {
+    const text = `customAgent({ async run(context) {
+  const messages = [...context.buildMessages().messages];
+  messages.push({ role: "user", text: context.message });
+  messages.push({ role: "user", text: "Go on." }, { role: "assistant", text: said.message });
+} });`;
+
+    expect(scanHandlers([{ file: "agents.ts", text }])).toMatchObject([
+      { code: "USER_MESSAGE_TWICE", line: 3 },
+    ]);
+  });
+
+  test.each([
+    ["'주문할까요?'", "주문할까요?"],
+    ["isEmpty ? 'odd' : `Sent ${amount} won.`", "Sent ${amount} won."],
+    ['"All is sold"', "All is sold"],
+  ])("warns of the text for people %s in a flow", (said, found) => {
+    const text = `const h = flow(async (turn) => turn.done({ message: ${said}, nextAction: 'ASK' }));`;
+
+    expect(scanHandlers([{ file: "flows.ts", text }])).toMatchObject([
+      { code: "TEXT_IN_FLOW", level: "warning", line: 1, found: JSON.stringify(found) },
+    ]);
+  });
+
+  test.each([
+    ["an answer as memory keeps it", "flows.ts", "turn.remember(answer.message);"],
+    ["facts beside the question", "flows.ts", "turn.agent('a', 'b', { context: facts.message });"],
+    ["a text by its language", "flows.ts", "turn.done({ message: texts[turn.locale].sent(n) });"],
+    ["a name", "flows.ts", "turn.done({ message: 'odd' });"],
+    ["the file of the texts", "messages.ko.ts", "turn.done({ message: '보냈어요.' });"],
+  ])("takes no offence at %s", (_what, file, code) => {
+    expect(scanHandlers([{ file, text: `const h = flow(async (turn) => { ${code} });` }])).toEqual(
+      [],
+    );
   });
 
   test("finds an agent that the service does not have", () => {

@@ -1,40 +1,43 @@
 import { calculator, clockTool } from "../agent/builtin-tools.ts";
 import { teamTools } from "../agent/team-tools.ts";
 import { existsSync } from "node:fs";
-import { readdir, readFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import path from "node:path";
-import { placeOfError } from "./error-place.ts";
-import { pathToFileURL } from "node:url";
 import type { z } from "zod";
 import { DureError, messageOf } from "../../kernel/errors.ts";
 import { compacted, isObject } from "../../kernel/json.ts";
 import type { CardInput } from "../../models/card.ts";
+import {
+  exportedName,
+  importProblem,
+  isSchema,
+  moduleAt,
+  readExports,
+  type FolderExports,
+  type ManagerExport,
+  type Router,
+} from "./folder-exports.ts";
+import { importModule } from "./import-module.ts";
 import { serviceSchema } from "./service-schema.ts";
 import {
   problemAt,
   problemsError,
   problemsOf,
   readYaml,
+  shower,
   type Problem,
   type SettingsDocument,
 } from "./load-service-document.ts";
 import {
   assembleService,
-  isAgent,
   unknownName,
-  type AgentClass,
   type AgentSpec,
   type DefinitionProblem,
   type ServiceParts,
 } from "../service/assemble-service.ts";
-import type {
-  CompletedSelector,
-  FlowHandler,
-  Service,
-  ServiceOptions,
-} from "../service/service.ts";
+import type { CompletedSelector, FlowHandler, Service } from "../service/service.ts";
 import type { MemoryOptions } from "../agent/memory.ts";
-import { defineState, type StageMachine, type StateDefinition } from "../turn/state.ts";
+import { defineState, type StateDefinition } from "../turn/state.ts";
 import type { AnyTool } from "../agent/tool.ts";
 import type { Validator } from "../agent/agent.ts";
 
@@ -47,7 +50,8 @@ import type { Validator } from "../agent/agent.ts";
  *     agents/<key>/card.json       (or card.yaml) model, policy, tools, budget
  *     agents/<key>/prompt.md       the prompt
  *     agents.ts, flows.ts, …       modules whose named exports service.yaml speaks of;
- *                                  with an index.ts, only its exports
+ *                                  with an index.ts, only its exports, and modules that are
+ *                                  named with an export: flows.router.chooseFlow
  */
 export async function loadService(folder: string): Promise<Service> {
   const { service, problems, file } = await readService(folder);
@@ -66,23 +70,8 @@ export interface ServiceReading {
 }
 
 const DEFINITIONS = ["service.yaml", "service.yml", "project.yaml", "project.yml"] as const;
-const MODULE_ENDINGS = [".ts", ".mts", ".js", ".mjs"] as const;
-/**
- * Modules whose exports service.yaml may name, where there is no index. Others (a server, a script)
- * are never run by reading.
- */
-const MODULES = [
-  "agents",
-  "flows",
-  "handlers",
-  "router",
-  "state",
-  "schemas",
-  "validators",
-  "tools",
-  "completed",
-] as const;
 
+/** Reads the definition, and all that it names. */
 export async function readService(folder: string): Promise<ServiceReading> {
   const root = path.resolve(folder);
   const definitions = DEFINITIONS.filter((file) => existsSync(path.join(root, file)));
@@ -116,19 +105,6 @@ export async function readService(folder: string): Promise<ServiceReading> {
   return { ...(await assemble(root, read.data, document)), file, document };
 }
 
-/**
- * Imports a module by its path: TypeScript natively where Node strips types (22.18, 24), else
- * through jiti.
- */
-export async function importModule(file: string): Promise<Record<string, unknown>> {
-  if (/\.m?ts$/.test(file) && !process.features.typescript) {
-    const { createJiti } = await import("jiti");
-    return createJiti(file).import<Record<string, unknown>>(file);
-  }
-
-  return (await import(/* @vite-ignore */ pathToFileURL(file).href)) as Record<string, unknown>;
-}
-
 /** Tools of dure that files may name. */
 export const READY_TOOLS: Readonly<Record<string, AnyTool>> = { calculator, clock: clockTool };
 
@@ -139,7 +115,7 @@ interface Reading {
   readonly root: string;
   readonly file: ServiceFile;
   readonly document: SettingsDocument;
-  readonly exports: Exports;
+  readonly exports: FolderExports;
   readonly problems: Problem[];
 }
 
@@ -149,7 +125,7 @@ async function assemble(
   document: SettingsDocument,
 ): Promise<{ service: Service | undefined; problems: Problem[] }> {
   const problems: Problem[] = [];
-  const exports = await readExports(root, problems);
+  const exports = await readExports(root, namesIn(file), problems);
   const reading: Reading = { root, file, document, exports, problems };
   const { agents, cards } = await readAgents(reading);
   const { title, description, examples, translations, version, memory, sessions } = file;
@@ -182,39 +158,65 @@ async function readAgents(reading: Reading): Promise<{
 }> {
   const agents: Record<string, AgentSpec> = {};
   const cards = new Map<string, CardFile>();
-  for (const [key, { class: named, card, stream }] of Object.entries(reading.file.agents)) {
+  for (const [key, { class: name, card, stream }] of Object.entries(reading.file.agents)) {
     const found = await readCardFile(reading, key, card);
     cards.set(key, found);
     const prompt = await readPrompt(reading, key, found);
+    const named = name === undefined ? undefined : exportedName(name);
     agents[key] = { class: named, card: found.value as CardInput | undefined, prompt, stream };
   }
 
   return { agents, cards };
 }
 
+/** All names of exports, as they are written. */
+function namesIn({ agents, flows, state, completed }: ServiceFile): readonly string[] {
+  const classes = Object.values(agents).map((agent) => agent.class);
+  const router = typeof flows.router === "string" ? flows.router : undefined;
+  const names = [...classes, router, ...Object.values(flows.handlers), completed];
+
+  return [...names, state?.model, state?.manager].filter((name) => name !== undefined);
+}
+
 function readFlows(reading: Reading): Pick<ServiceParts, "flows" | "router" | "completed"> {
   const { file, exports } = reading;
-  const handlers = exports.functions<FlowHandler>();
   const flows: Record<string, FlowHandler> = {};
   for (const [flow, name] of Object.entries(file.flows.handlers)) {
-    const at = ["flows", "handlers", flow];
-    const handler = pick(reading, { kind: "flow handler", name, at }, handlers);
+    const wanted = { kind: "flow handler", name, at: ["flows", "handlers", flow] };
+    const handler = made(reading, wanted, exports.handlers());
     if (handler) flows[flow] = handler;
   }
-
-  const { router: routerName } = file.flows;
-  const router = pick(
-    reading,
-    { kind: "router", name: routerName, at: ["flows", "router"] },
-    exports.functions<NonNullable<ServiceOptions["router"]>>(),
-  );
   const completed = pick(
     reading,
     { kind: "function", name: file.completed, at: ["completed"] },
     exports.functions<CompletedSelector>(),
   );
 
-  return { flows, ...compacted({ router, completed }) };
+  return { flows, ...compacted({ router: readRouter(reading), completed }) };
+}
+
+function readRouter(reading: Reading): Router | undefined {
+  const { router } = reading.file.flows;
+  if (typeof router === "object") return routerOf(router, reading);
+
+  const wanted = { kind: "router", name: router, at: ["flows", "router"] };
+  return made(reading, wanted, reading.exports.routers());
+}
+
+/** By a table: a scenario that is not in it names its flow itself. */
+function routerOf(
+  table: Readonly<Record<string, string>>,
+  { file, document, problems }: Reading,
+): Router {
+  const known = Object.keys(file.flows.handlers);
+  for (const [scenario, flow] of Object.entries(table)) {
+    if (known.includes(flow)) continue;
+    const at = ["flows", "router", scenario];
+    problems.push(problemAt(document, at, "names no flow", { allowed: known.join(", ") }));
+  }
+  const flows = new Map(Object.entries(table));
+
+  return (scenario) => flows.get(scenario) ?? scenario;
 }
 
 function readState(reading: Reading): Pick<ServiceParts, "state"> {
@@ -231,14 +233,37 @@ function readState(reading: Reading): Pick<ServiceParts, "state"> {
   return model ? { state: stateOf(model, manager) } : {};
 }
 
+interface Wanted {
+  /** In words, such as `flow handler`. */
+  readonly kind: string;
+  readonly name: string | undefined;
+  readonly at: readonly string[];
+}
+
+/** The function that a key names; a class may refuse to be made. */
+function made<Value>(
+  reading: Reading,
+  wanted: Wanted,
+  makers: Readonly<Record<string, () => Value>>,
+): Value | undefined {
+  const make = pick(reading, wanted, makers);
+  try {
+    return make?.();
+  } catch (cause) {
+    const message = `cannot be made: ${messageOf(cause)}`.replace(/\.$/, "");
+    reading.problems.push(problemAt(reading.document, wanted.at, message));
+    return undefined;
+  }
+}
+
 /** The export that a key of service.yaml names; notes a problem where it is none of `known`. */
 function pick<Value>(
   { document, exports, problems }: Reading,
-  wanted: { kind: string; name: string | undefined; at: readonly string[] },
+  { kind, name: written, at }: Wanted,
   known: Readonly<Record<string, Value>>,
 ): Value | undefined {
-  const { kind, name, at } = wanted;
-  if (name === undefined) return undefined;
+  if (written === undefined) return undefined;
+  const name = exportedName(written);
   const value = known[name];
   if (value !== undefined) return value;
   const other = exports.all.get(name);
@@ -346,124 +371,6 @@ async function readPrompt(
     : (await readFile(path.join(root, found[0]), "utf8")).trim();
 }
 
-// --- exports
-
-interface Exported {
-  readonly value: unknown;
-  readonly file: string;
-}
-
-/** Whether an export is what `tool` makes. */
-export function isTool(value: unknown): value is AnyTool {
-  return isObject(value) && typeof value.execute === "function" && "inputSchema" in value;
-}
-
-/** The named exports of the folder's modules, by what they can be used for. */
-class Exports {
-  readonly all: ReadonlyMap<string, Exported>;
-
-  constructor(all: ReadonlyMap<string, Exported>) {
-    this.all = all;
-  }
-
-  classes(): Record<string, AgentClass> {
-    return this.#those(
-      (value): value is AgentClass => isAgent(value) || typeof value === "function",
-    );
-  }
-
-  tools(): Record<string, AnyTool> {
-    return this.#those(isTool);
-  }
-
-  schemas(): Record<string, z.ZodType> {
-    return this.#those(isSchema);
-  }
-
-  functions<Value>(): Record<string, Value> {
-    return this.#those((value): value is Value => typeof value === "function");
-  }
-
-  states(): Record<string, z.ZodType | StateDefinition> {
-    return this.#those(
-      (value): value is z.ZodType | StateDefinition =>
-        isSchema(value) ||
-        (isObject(value) && isSchema(value.schema) && typeof value.initial === "function"),
-    );
-  }
-
-  managers(): Record<string, ManagerExport> {
-    return this.#those(
-      (value): value is ManagerExport =>
-        isObject(value) &&
-        !isSchema(value) &&
-        (isObject(value.stages) ||
-          isObject(value.transitions) ||
-          typeof value.initial === "function"),
-    );
-  }
-
-  #those<Value>(fits: (value: unknown) => value is Value): Record<string, Value> {
-    const found: Record<string, Value> = {};
-    for (const [name, { value }] of this.all) if (fits(value)) found[name] = value;
-
-    return found;
-  }
-}
-
-/**
- * What `state.manager` may name: how the state begins and which stage may follow which; or the
- * stage machine alone.
- */
-type ManagerExport = Partial<Pick<StateDefinition, "initial" | "stages" | "slots">> | StageMachine;
-
-async function readExports(root: string, problems: Problem[]): Promise<Exports> {
-  const show = shower(root);
-  const all = new Map<string, Exported>();
-  for (const file of await moduleFiles(root)) {
-    const shown = show(file);
-    try {
-      for (const [name, value] of Object.entries(await importModule(file))) {
-        const earlier = all.get(name);
-        if (name === "default" || earlier?.value === value) continue;
-        if (earlier) {
-          problems.push({
-            file: shown,
-            key: name,
-            message: `is exported by ${earlier.file} too`,
-            hint: "Rename one of them, or add an index.ts that exports what is meant",
-          });
-        }
-        all.set(name, { value, file: shown });
-      }
-    } catch (cause) {
-      problems.push(importProblem(shown, cause));
-    }
-  }
-
-  return new Exports(all);
-}
-
-async function moduleFiles(root: string): Promise<string[]> {
-  const index = moduleAt(path.join(root, "index"));
-  if (index) return [index];
-  const agents = existsSync(path.join(root, "agents"))
-    ? await readdir(path.join(root, "agents"), { withFileTypes: true })
-    : [];
-  const stems = [
-    ...MODULES.map((name) => path.join(root, name)),
-    ...agents
-      .filter((entry) => entry.isDirectory())
-      .map((entry) => path.join(root, "agents", entry.name, "agent")),
-  ];
-
-  return stems.flatMap((stem) => moduleAt(stem) ?? []);
-}
-
-function moduleAt(stem: string): string | undefined {
-  return MODULE_ENDINGS.map((ending) => stem + ending).find((file) => existsSync(file));
-}
-
 // --- a service in code
 
 async function readModule(root: string): Promise<ServiceReading> {
@@ -503,20 +410,6 @@ export function isService(value: unknown): value is Service {
   return isObject(value) && value.kind === "service" && typeof value.name === "string";
 }
 
-function importProblem(file: string, cause: unknown): Problem {
-  const place = placeOfError(cause);
-  const isHere = place !== undefined && path.basename(place.file) === path.basename(file);
-  const hint = cause instanceof DureError ? cause.hint : undefined;
-
-  return {
-    file,
-    line: isHere ? place.line : undefined,
-    key: "",
-    message: `cannot be loaded: ${messageOf(cause)}`.replace(/\.$/, ""),
-    hint,
-  };
-}
-
 // --- state
 
 function stateOf(
@@ -533,26 +426,4 @@ function stateOf(
     ...machine,
     schema,
   });
-}
-
-function isSchema(value: unknown): value is z.ZodType {
-  return (
-    typeof value === "object" &&
-    value !== null &&
-    "safeParse" in value &&
-    typeof value.safeParse === "function"
-  );
-}
-
-/**
- * Paths as a person sees them: from the service's own folder's parent, so that `faq/service.yaml`
- * names the service too.
- */
-export function shower(root: string): (file: string) => string {
-  return (file) => {
-    const relative = path.relative(process.cwd(), file);
-    return relative.startsWith("..")
-      ? path.join(path.basename(root), path.relative(root, file))
-      : relative;
-  };
 }

@@ -11,9 +11,20 @@ import {
 } from "./load-service-schema.ts";
 import { mcpServers } from "./mcp-settings.ts";
 
+const notNamed = { error: "must be the name of an export" };
+
+/** `chooseFlow`, or behind its module: `flows.router.chooseFlow`. */
 const exportName = z
-  .string({ error: "must be the name of an export" })
-  .regex(/^[\p{ID_Start}$_][\p{ID_Continue}$]*$/u, { error: "must be the name of an export" });
+  .string(notNamed)
+  .regex(/^(?:[\p{ID_Continue}$-]+\.)*[\p{ID_Start}$_][\p{ID_Continue}$]*$/u, notNamed);
+
+/** The same under a key, as agents have it: `{ class: ChooseFlow }`. */
+const exported = z.union(
+  [exportName, settings({ class: exportName }).transform((named) => named.class)],
+  notNamed,
+);
+
+const flowByScenario = z.record(z.string(), text);
 
 const language = z
   .string()
@@ -55,18 +66,23 @@ export const serviceSchema = settings({
     { error: "must be agents by their key" },
   ),
   flows: settings({
-    router: exportName.optional(),
+    /** What chooses the flow, or a table: the flow of each scenario. Default: the scenario. */
+    router: z
+      .union([exported, flowByScenario], {
+        error: "must be the name of an export, or flows by their scenario",
+      })
+      .optional(),
     handlers: z
-      .record(z.string(), exportName, { error: "must be names of exports by their flow" })
+      .record(z.string(), exported, { error: "must be names of exports by their flow" })
       .refine((handlers) => Object.keys(handlers).length > 0, {
         error: "must be at least one flow; the first one is the default",
       }),
   }),
-  state: settings({ model: exportName, manager: exportName.optional() }).optional(),
+  state: settings({ model: exported, manager: exported.optional() }).optional(),
   memory: memorySettings.optional(),
   sessions: sessionSettings.optional(),
   toolCalls: oneOf(TOOL_CALL_VIEWS).optional(),
   mcp: mcpServers.optional(),
   /** A function that says what is kept of a finished flow. */
-  completed: exportName.optional(),
+  completed: exported.optional(),
 });

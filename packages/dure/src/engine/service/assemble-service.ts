@@ -276,7 +276,8 @@ export function unknownName(
   };
 }
 
+/** Whether an export is a class, which is made with `new`. */
 // oxlint-disable-next-line typescript/no-explicit-any -- whatever was exported
-function isClass(value: unknown): value is new (...parts: any[]) => Agent | CustomAgent {
+export function isClass(value: unknown): value is new (...parts: any[]) => Agent | CustomAgent {
   return typeof value === "function" && /^class\b/.test(Function.prototype.toString.call(value));
 }
