@@ -2,7 +2,7 @@ import type { TurnEvent } from "../kernel/turn-events.ts";
 import type { AgentResult } from "../engine/agent/agent.ts";
 import type { DonePayload } from "../engine/service/service.ts";
 import type { AgentOutcome, TurnContext } from "../engine/turn/turn-context.ts";
-import type { JsonObject } from "../kernel/json.ts";
+import { isObject, type JsonObject } from "../kernel/json.ts";
 
 /** Helpers for handlers written as generators. Source: docs/spec/conversation §3. */
 
@@ -14,18 +14,45 @@ export async function* streamAgentTurn(
   options: { doneTransform?: (outcome: AgentOutcome) => DonePayload } = {},
 ): AsyncGenerator<TurnEvent, DonePayload> {
   const outcome = yield* turn.streamAgent(agent, label);
-  const payload = options.doneTransform?.(outcome) ?? { message: outcome.text };
+  const told = { ...outcome, data: toldData(outcome.result) };
+  const payload = options.doneTransform?.(told) ?? { message: outcome.text };
   updateMemory(turn, payload.message);
   return payload;
 }
 
-/** Runs an agent without showing its text. */
+/** How an agent ended, as it stands among its data. */
+export interface ResultStatus {
+  readonly _result_status: AgentResult["status"];
+}
+
+/** Runs an agent without showing its text. Its data say how it ended: `_result_status`. */
 export async function runAgent<Data = unknown>(
   turn: TurnContext,
   agent: string,
   label = agent,
-): Promise<AgentResult<Data>> {
-  return (await turn.agent<Data>(agent, label, { show: false })).result;
+): Promise<AgentResult<Data & ResultStatus>> {
+  const { result } = await turn.agent(agent, label, { show: false });
+  const told = "data" in result ? { ...result, data: toldData(result) } : result;
+
+  return told as AgentResult<Data & ResultStatus>;
+}
+
+/**
+ * An agent's result as one object: its data, what it needs or why it cannot, and `_result_status`.
+ * Data that are no object stand under `data`. Pure.
+ */
+export function resultDict(result: AgentResult): Readonly<Record<string, unknown>> & ResultStatus {
+  const { status, ...rest } = result;
+  if (!("data" in rest) || !isObject(rest.data)) return { ...rest, _result_status: status };
+  const { data, ...said } = rest;
+
+  return { ...said, ...data, _result_status: status };
+}
+
+/** Data that are no object stay as they are. */
+function toldData(result: AgentResult): unknown {
+  const isPlain = "data" in result && !isObject(result.data);
+  return isPlain ? result.data : resultDict(result);
 }
 
 /** What memory keeps as the answer of this turn. */

@@ -8,8 +8,10 @@ export type { AgentClass, AgentParts, AgentSpec } from "../engine/service/assemb
 export {
   done,
   resetState,
+  resultDict,
   runAgent,
   streamAgentTurn,
   taskProgress,
   updateMemory,
 } from "./handler-helpers.ts";
+export type { ResultStatus } from "./handler-helpers.ts";

@@ -155,6 +155,7 @@ const VALUES: Readonly<Record<string, readonly string[]>> = {
     "ServiceBuilder",
     "done",
     "resetState",
+    "resultDict",
     "runAgent",
     "streamAgentTurn",
     "taskProgress",
