@@ -189,7 +189,11 @@ export interface Done {
   readonly message: string;
   readonly nextAction: NextAction;
   readonly uiHint?: UiHint | undefined;
-  /** The service's state as stored with this turn; `{}` for a service without state. */
+  /**
+   * The service's state as stored with this turn; `{}` for a service without state. With `scenario`
+   * where one is known, and `missing_required` where the state declares slots: the names of the
+   * required ones without a value.
+   */
   readonly stateSnapshot: JsonObject;
   readonly hooks: readonly HookRecord[];
   readonly trace: Trace;

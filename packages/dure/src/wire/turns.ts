@@ -115,7 +115,11 @@ const DoneJson = z
     ui_hint: z
       .looseObject({ buttons: z.array(z.string()).optional(), confirm_id: z.string().optional() })
       .optional(),
-    state_snapshot: z.record(z.string(), json),
+    state_snapshot: z.record(z.string(), json).meta({
+      description:
+        "The state's own members, `scenario` where one is known, and where the state declares slots " +
+        "`missing_required`: names of the required ones without a value.",
+    }),
     hooks,
     _trace: z.looseObject({
       turn_id: z.string(),

@@ -304,7 +304,7 @@ describe("8. answers on the way", () => {
 });
 
 describe("9. the wire", () => {
-  test("an agent's end tells the stage that the transfer was in, and not what it decided", async () => {
+  test("an agent's end tells the stage that it has led to, and of its decision the scenario", async () => {
     const person = newPerson();
 
     const events = [...(await person.hear(ORDER)), ...(await person.hear("7만원으로 바꿔줘"))];
@@ -312,10 +312,12 @@ describe("9. the wire", () => {
     const ends = events.filter(({ type }) => type === "AGENT_DONE").map(({ data }) => data);
     expect(ends).toMatchObject([
       { agent: "intent", stage: "INIT" },
-      { agent: "slots", stage: "INIT" },
+      { agent: "slots", stage: "READY" },
       { agent: "slots", stage: "READY" },
     ]);
-    for (const end of ends) expect(end).not.toHaveProperty("result");
+    const results = ends.map((end) => (end as { result?: unknown }).result);
+    const decision = { status: "success", data: { scenario: "TRANSFER" } };
+    expect(results).toEqual([decision, undefined, undefined]);
   });
 
   test.each(["계좌이체 할래", "돈보내줘"])("%j begins a transfer", async (message) => {

@@ -25,8 +25,6 @@ export interface AgentRunEnvironment {
   /** What the session's history may have beside the rest of a request. */
   readonly room: HistoryRoom;
   readonly state: () => JsonObject;
-  /** The state's stage, without a copy of the state. */
-  readonly stage: () => string | undefined;
   /** Aborts on a stop and when the turn is lost. */
   readonly signal: AbortSignal;
   /** The bytes of a file of this session. */

@@ -39,6 +39,8 @@ export interface AgentRunOptions {
   readonly id: string;
   readonly label: string;
   readonly call: AgentCallOptions;
+  /** See `AgentCall.tells`. */
+  readonly tells?: ((outcome: AgentOutcome) => unknown) | undefined;
   readonly step: Step;
   /** Who reads what its tools are called with. */
   readonly view?: ToolCallView | undefined;
@@ -88,6 +90,7 @@ export class AgentRun {
   readonly #label: string;
   readonly #step: Step;
   readonly #options: AgentCallOptions;
+  readonly #tells: AgentRunOptions["tells"];
   readonly #emit: (event: TurnEvent) => void;
   readonly #words: AgentWords;
   readonly #places: Places;
@@ -111,6 +114,7 @@ export class AgentRun {
     this.#label = label;
     this.#step = options.step;
     this.#options = options.call;
+    this.#tells = options.tells;
     this.#emit = emit;
     const { show = true, temperature } = options.call;
     this.#words = new AgentWords({ agent: key, label, show, emit });
@@ -222,8 +226,7 @@ export class AgentRun {
         agent: this.#key,
         label: this.#label,
         success: trace.success,
-        stage: this.#environment.stage(),
-        result: isTold ? this.#shownResult(outcome) : undefined,
+        result: isTold ? shownResult(this.#agent, outcome) : outcome && this.#tells?.(outcome),
         error: trace.error ?? undefined,
         retryCount: trace.retries,
         elapsedMs: trace.elapsedMs,
@@ -231,14 +234,6 @@ export class AgentRun {
     };
 
     return outcome && isTold ? [{ type: "LLM_DONE", data: llmDone(outcome) }, done] : [done];
-  }
-
-  /**
-   * What is not shown is for the handler alone: its words may claim what never happened. A chat
-   * agent's result is its text, which LLM_DONE has said.
-   */
-  #shownResult(outcome: AgentOutcome | undefined): AgentOutcome["result"] | undefined {
-    return this.#agent.kind === "chat" ? undefined : outcome?.result;
   }
 
   async #work(): Promise<AgentOutcome> {
@@ -428,6 +423,14 @@ export class AgentRun {
       ...given,
     });
   }
+}
+
+/**
+ * What is not shown is for the handler alone: its words may claim what never happened. A chat
+ * agent's result is its text, which LLM_DONE has said.
+ */
+function shownResult({ kind }: Agent, outcome: AgentOutcome | undefined): AgentResult | undefined {
+  return kind === "chat" ? undefined : outcome?.result;
 }
 
 /** Passages that are used of a retriever's answer. Source: docs/spec/conversation §3. */

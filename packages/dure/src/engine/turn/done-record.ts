@@ -1,6 +1,6 @@
 import { codeOf, DureError, messageOf } from "../../kernel/errors.ts";
 import type { FileRef } from "../../kernel/files.ts";
-import { compacted, type JsonObject } from "../../kernel/json.ts";
+import { compacted, isObject, type JsonObject } from "../../kernel/json.ts";
 import type {
   Done,
   DoneApproval,
@@ -13,6 +13,7 @@ import type { LeafService } from "../service/combine.ts";
 import type { Question } from "./question.ts";
 import type { DonePayload } from "../service/service.ts";
 import { buttonsFor, openMessage } from "../texts.ts";
+import type { SlotDescription } from "./state.ts";
 import type { NewPlatformEvent } from "../../wire/events.ts";
 
 /** A flow that has ended, for the list of finished ones. */
@@ -33,6 +34,7 @@ export function doneOf(
     id: string;
     locale: string;
     state: JsonObject;
+    about: StateAbout;
     hooks: readonly HookRecord[];
     agents: readonly TraceAgent[];
     elapsedMs: number;
@@ -49,7 +51,7 @@ export function doneOf(
     message: payload.message,
     nextAction,
     uiHint: compacted({ confirmId, ...payload.uiHint, buttons }),
-    stateSnapshot: (payload.stateSnapshot as JsonObject | undefined) ?? turn.state,
+    stateSnapshot: snapshotOf(payload.stateSnapshot ?? turn.state, turn.about),
     hooks: turn.hooks,
     trace: { turnId: turn.id, totalElapsedMs: Math.round(turn.elapsedMs), agents: turn.agents },
     error: payload.error,
@@ -60,6 +62,33 @@ export function doneOf(
     receipt: payload.receipt,
     receipts: payload.receipts,
   });
+}
+
+/** What a snapshot tells beside the members of the state. */
+export interface StateAbout {
+  readonly scenario?: string | undefined;
+  /** Absent: the service declares none. */
+  readonly slots?: readonly SlotDescription[] | undefined;
+}
+
+/** The state, its scenario, and the required slots without a value. A member of its own stays. Pure. */
+export function snapshotOf(state: object, { scenario, slots }: StateAbout): JsonObject {
+  const about = {
+    scenario: scenario || undefined,
+    missing_required: slots && missing(state, slots),
+  };
+  return { ...compacted(about), ...state };
+}
+
+/** Pages read the values of slots in the member `slots`; a flat state holds them itself. */
+function missing(state: object, slots: readonly SlotDescription[]): readonly string[] {
+  const held: unknown = Reflect.get(state, "slots");
+  const values = isObject(held) ? held : (state as Readonly<Record<string, unknown>>);
+  const isEmpty = (value: unknown): boolean =>
+    value === undefined || value === null || value === "";
+  const open = slots.filter(({ name, required }) => required && isEmpty(values[name]));
+
+  return open.map(({ name }) => name);
 }
 
 /**

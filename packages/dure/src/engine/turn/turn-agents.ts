@@ -29,6 +29,8 @@ export interface AgentCall {
   readonly key: string;
   readonly label: string;
   readonly options: AgentCallOptions;
+  /** What `AGENT_DONE` tells of an agent that is not shown. Default: nothing. */
+  readonly tells?: ((outcome: AgentOutcome) => unknown) | undefined;
 }
 
 type AgentRouter = Extract<ServiceRouter, { kind: "agent" }>;
@@ -44,7 +46,6 @@ interface TurnAgentsOptions {
   readonly effects: TurnEffects;
   readonly files: TurnFiles;
   readonly state: () => JsonObject;
-  readonly stage: () => string | undefined;
 }
 
 /** The agents that one life of a turn runs, and their part of its trace. */
@@ -65,7 +66,7 @@ export class TurnAgents {
   /** Runs an agent of `service` as the next step; its events belong to that step. */
   async run(
     service: Service,
-    { key, label, options: call }: AgentCall,
+    { key, label, options: call, tells }: AgentCall,
     emit: (event: TurnEvent) => void,
   ): Promise<AgentOutcome> {
     const { stop, steps } = this.#options;
@@ -82,7 +83,8 @@ export class TurnAgents {
       emit(event);
     };
     const view = service.toolCalls;
-    return this.#toEnd({ agent, key, label, call, step, view, emit: noted }, service.name);
+    const options = { agent, key, label, call, tells, step, view, emit: noted };
+    return this.#toEnd(options, service.name);
   }
 
   /**
@@ -152,7 +154,6 @@ export class TurnAgents {
       memory,
       room: this.room,
       state: this.#options.state,
-      stage: this.#options.stage,
       signal: stop.signal,
       readFile: ({ id }, { signal }) =>
         environment.files.read(id, { session: held.session, signal }),

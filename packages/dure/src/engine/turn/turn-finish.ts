@@ -6,7 +6,14 @@ import { turnsOf, type Memory } from "../agent/memory.ts";
 import { memoryAfter } from "../caller/handed-out.ts";
 import type { LeafService } from "../service/combine.ts";
 import type { DonePayload } from "../service/service.ts";
-import { doneEvent, doneOf, hookRows, terminalFlow, type CompletedFlow } from "./done-record.ts";
+import {
+  doneEvent,
+  doneOf,
+  hookRows,
+  terminalFlow,
+  type CompletedFlow,
+  type StateAbout,
+} from "./done-record.ts";
 import { leaving, stopRows, type StopElsewhere } from "./pass-through.ts";
 import { questionAsked, type Question } from "./question.ts";
 import { sessionAfter } from "./session-state.ts";
@@ -64,7 +71,8 @@ export class TurnFinish {
   }
 
   async store(payload: DonePayload, options: FinishOptions): Promise<Finished> {
-    const { environment, journal } = this.#parts;
+    const { environment, journal, steps } = this.#parts;
+    steps.tellEnded();
     const question = this.#questionOf(payload, options.state);
     const done = this.#doneOf(payload, options.state, question);
     // First what is gathered, also the open chunk of a stopped answer: DONE stands behind it.
@@ -107,6 +115,7 @@ export class TurnFinish {
       id: held.turn,
       locale: facts.locale,
       state: {},
+      about: {},
       hooks: [],
       agents: [],
       elapsedMs: this.#elapsedMs(),
@@ -149,12 +158,13 @@ export class TurnFinish {
     state: JsonObject | undefined,
     question: Question | undefined,
   ): Done {
-    const { held, facts, output, agents, elsewhere, files } = this.#parts;
+    const { held, facts, output, agents, elsewhere, files, route } = this.#parts;
     const own = this.#approvals.map(({ subject: _subject, ...approval }) => approval);
     return doneOf(payload, {
       id: held.turn,
       locale: facts.locale,
       state: state ?? {},
+      about: { scenario: route.scenario, slots: slotsOf(route.leaf) },
       hooks: [...output.hooks, ...(payload.hooks ?? [])],
       agents: agents.traces(payload.error?.code ?? "TURN_CLOSED"),
       elapsedMs: this.#elapsedMs(),
@@ -271,6 +281,10 @@ function leftElsewhere({ held, facts, route }: TurnParts): readonly StopElsewher
   if (leftTask) return [leaving({ name: leftTask.service, key, id: leftTask.id }, facts)];
   if (!leftQuestion) return [];
   return [leaving({ name: leftQuestion.service, key, question: leftQuestion.id }, facts)];
+}
+
+function slotsOf(leaf: LeafService | undefined): StateAbout["slots"] {
+  return leaf?.kind === "service" ? leaf.state?.slots : undefined;
 }
 
 function isOfDure(leaf: LeafService | undefined): boolean {

@@ -67,7 +67,8 @@ export function turnParts(start: TurnStart): TurnParts {
   journal.onStop(() => stop.ask());
 
   const version = service?.version ?? held.version;
-  const steps = new TurnSteps({ held, journal, stop, environment, version });
+  const stage = (): string | undefined => route.state?.stage;
+  const steps = new TurnSteps({ held, journal, stop, environment, version, stage });
   const route = new TurnRoute({ held, facts, logger, stop, steps, service });
   const asked = { question: route.question, task: route.session.task };
   const files = new TurnFiles({ held, files: environment.files, logger });
@@ -86,8 +87,7 @@ export function turnParts(start: TurnStart): TurnParts {
   });
   const reads = new TurnReads(base);
   const state = (): JsonObject => route.state?.snapshot() ?? {};
-  const stage = (): string | undefined => route.state?.stage;
-  const agents = new TurnAgents({ ...base, memory, effects, state, stage });
+  const agents = new TurnAgents({ ...base, memory, effects, state });
   return {
     ...base,
     heard,

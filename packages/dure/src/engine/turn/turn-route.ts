@@ -1,5 +1,5 @@
 import { codeOf, DureError } from "../../kernel/errors.ts";
-import { isObject, type JsonObject } from "../../kernel/json.ts";
+import { compacted, isObject, type JsonObject } from "../../kernel/json.ts";
 import type { Logger } from "../../kernel/logger.ts";
 import { ownTroubleOf } from "../../durable/passing.ts";
 import type { ClaimedTurn } from "../../durable/turns.ts";
@@ -10,7 +10,7 @@ import type { Service } from "../service/service.ts";
 import { enter, isMidFlow, openState, type OpenTask, type SessionState } from "./session-state.ts";
 import type { StateManager } from "./state.ts";
 import type { TurnAgents } from "./turn-agents.ts";
-import type { TurnFacts } from "./turn-context.ts";
+import type { AgentOutcome, TurnFacts } from "./turn-context.ts";
 import type { AskingPlace } from "./turn-escalations.ts";
 import type { Step } from "./step.ts";
 import type { TurnSteps } from "./turn-steps.ts";
@@ -204,9 +204,8 @@ export class TurnRoute {
     const label = facts.locale.startsWith("en") ? "Understanding" : "의도 파악 중";
     try {
       const options = { show: false, temperature: 0 };
-      const { data } = await agents.run(leaf, { key, label, options }, (event) =>
-        steps.emit(event),
-      );
+      const call = { key, label, options, tells: decisionOf };
+      const { data } = await agents.run(leaf, call, (event) => steps.emit(event));
       this.#scenario = scenarioIn(data) ?? this.#scenario;
     } catch (error) {
       if (this.#isControl(error)) throw error;
@@ -245,6 +244,11 @@ export class TurnRoute {
     const { service } = this.#options;
     return service?.kind === "combined" ? this.#activeOf(service) : service;
   }
+}
+
+/** What a reader of the stream is told of the intent agent: the scenario, and none of its words. */
+function decisionOf({ result, data }: AgentOutcome): JsonObject {
+  return { status: result.status, data: compacted({ scenario: scenarioIn(data) }) };
 }
 
 function scenarioIn(data: unknown): string | undefined {

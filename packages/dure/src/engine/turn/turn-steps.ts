@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { jsonCopy } from "../../kernel/json.ts";
+import { compacted, jsonCopy } from "../../kernel/json.ts";
 import type { TurnEvent } from "../../kernel/turn-events.ts";
 import type { ClaimedTurn } from "../../durable/turns.ts";
 import type { TurnJournal } from "./journal.ts";
@@ -29,6 +29,9 @@ export class TurnSteps {
   /** Steps of events that handlers pass on themselves. */
   readonly #origins = new WeakMap<TurnEvent, Step>();
   readonly #shown: ShownText;
+  readonly #stage: () => string | undefined;
+  /** The end of the last agent, which tells the stage that its outcome leads to. */
+  #ended: { readonly step: Named; readonly event: AgentDoneEvent } | undefined;
   /** How many numbers and ids were derived. */
   #derived = 0;
 
@@ -39,6 +42,8 @@ export class TurnSteps {
     environment: Pick<TurnEnvironment, "store" | "clock" | "lease">;
     /** Of the service as this process has it. */
     version: string;
+    /** Where the service's state stands. */
+    stage: () => string | undefined;
   }) {
     this.#held = options.held;
     this.#journal = options.journal;
@@ -47,6 +52,7 @@ export class TurnSteps {
     this.#versions = { began: options.held.version, now: options.version };
     this.#places = new Places(options.journal);
     this.#shown = new ShownText(options.held.rows);
+    this.#stage = options.stage;
   }
 
   /** What the person has seen so far. */
@@ -91,6 +97,7 @@ export class TurnSteps {
    * process has the turn, which could make the same call.
    */
   async goesOutside(): Promise<void> {
+    this.tellEnded();
     const { turn, epoch } = this.#held;
     if (this.#journal.owesResults) await this.#journal.flushResults();
     await this.#environment.store.confirm(turn, epoch, { signal: this.#environment.lease });
@@ -127,9 +134,30 @@ export class TurnSteps {
     if (step.past.is === "new") this.store(step, event);
   }
 
-  store({ path, name }: Step, event: TurnEvent): void {
+  store(step: Named, event: TurnEvent): void {
+    this.tellEnded();
     if (this.#stop.isAsked) return; // a stopped turn that still settles an effect shows nothing more
+    if (event.type === "AGENT_DONE") this.#ended = { step, event };
+    else this.#tell(step, event);
+  }
+
+  /**
+   * Tells that the last agent has ended, with the stage as the handler has left it since. Called
+   * before the next event, before the next call to the outside, and at the end of the turn.
+   */
+  tellEnded(): void {
+    if (!this.#ended) return;
+    const { step, event } = this.#ended;
+    this.#ended = undefined;
+    const stage = this.#stage() ?? event.data.stage; // one on another server has told it
+    this.#tell(step, { ...event, data: compacted({ ...event.data, stage }) });
+  }
+
+  #tell({ path, name }: Named, event: TurnEvent): void {
     this.#shown.take(path, event);
     this.#journal.event(path, name, event);
   }
 }
+
+type Named = Pick<Step, "path" | "name">;
+type AgentDoneEvent = Extract<TurnEvent, { type: "AGENT_DONE" }>;
