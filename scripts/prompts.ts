@@ -15,6 +15,6 @@ for (const name of PROMPT_NAMES) {
   for (const language of PROMPT_LANGUAGES) {
     const text = builtInPrompt(name, language);
     const tokens = String(estimateTokens(text)).padStart(6);
-    process.stdout.write(`${`${name}.${language}`.padEnd(12)}${tokens} tokens\n`);
+    process.stdout.write(`${`${name}.${language}`.padEnd(16)}${tokens} tokens\n`);
   }
 }

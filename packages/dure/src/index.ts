@@ -77,7 +77,7 @@ export type { TeamToolName } from "./engine/agent/team-tools.ts";
 // State, slots and memory
 export { defineState, StateManager } from "./engine/turn/state.ts";
 export type { SlotDescription, StageMachine, StateDefinition } from "./engine/turn/state.ts";
-export type { Memory, MemoryEntry, MemoryOptions } from "./engine/agent/memory.ts";
+export type { Memory, MemoryEntry, MemoryOptions, SummaryPrompts } from "./engine/agent/memory.ts";
 
 // Several services behind one name
 export { combineServices, keywordRouter, modelRouter } from "./engine/service/combine.ts";

@@ -41,6 +41,17 @@ test("the builder gives what defineService gives", () => {
   );
 });
 
+test("the builder takes a prompt that begins a summary, and one that folds into it", () => {
+  const prompts = { first: "{dialog}", summary: "{memory_block} {dialog}" };
+
+  const { memory } = new ServiceBuilder("faq")
+    .flow("DEFAULT", answer)
+    .memoryPrompts(prompts)
+    .build();
+
+  expect(memory?.summaryPrompt).toEqual({ first: "{dialog}", fold: "{memory_block} {dialog}" });
+});
+
 test("names of cards are found in the registries", () => {
   const Answer = z.object({ action: z.string(), message: z.string() });
 

@@ -105,11 +105,11 @@ export class ServiceBuilder {
   }
 
   /**
-   * Replaces the prompt of the fold: with `{memory_block}` (the summary so far) and `{dialog}` (the
-   * turns to fold).
+   * Replaces the prompts of summaries: `summary` has `{memory_block}` (the summary so far) and
+   * `{dialog}` (the turns to fold). `first` begins a summary; without it `summary` does that too.
    */
-  memoryPrompts({ summary }: { summary: string }): this {
-    return this.memory({ summaryPrompt: summary });
+  memoryPrompts({ first, summary }: { first?: string | undefined; summary: string }): this {
+    return this.memory({ summaryPrompt: first === undefined ? summary : { first, fold: summary } });
   }
 
   sessions(sessions: SessionOptions): this {

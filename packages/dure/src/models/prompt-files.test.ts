@@ -15,7 +15,8 @@ import { estimateTokens } from "./prices.ts";
 /** Upper bounds by `estimateTokens`, which counts a Hangul syllable as one token. */
 const MAX_TOKENS = {
   slots: { ko: 480, en: 320 },
-  memory: { ko: 120, en: 100 },
+  memory: { ko: 125, en: 100 },
+  "memory-first": { ko: 100, en: 80 },
   router: { ko: 120, en: 90 },
 } as const satisfies Record<
   (typeof PROMPT_NAMES)[number],
@@ -50,6 +51,16 @@ test("a file of the team goes before ours, in its language alone", async () => {
 
   expect(promptText(overrides, "memory", "ko")).toBe("짧게 적어요. {dialog}");
   expect(promptText(overrides, "memory", "en")).toBe(builtInPrompt("memory", "en"));
+});
+
+test("a team's prompt of the fold begins a summary too, unless the team has one for that", () => {
+  const fold = { "memory.ko": "접어요. {dialog}" };
+  const both = { ...fold, "memory-first.ko": "요약해요. {dialog}" };
+
+  expect(promptText(fold, "memory-first", "ko")).toBe("접어요. {dialog}");
+  expect(promptText(both, "memory-first", "ko")).toBe("요약해요. {dialog}");
+  expect(promptText(both, "memory", "ko")).toBe("접어요. {dialog}");
+  expect(promptText(fold, "memory-first", "en")).toBe(builtInPrompt("memory-first", "en"));
 });
 
 test("a folder that is not there has no prompts", () => {

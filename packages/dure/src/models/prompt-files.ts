@@ -8,7 +8,7 @@ export const PROMPT_LANGUAGES = ["ko", "en"] as const;
 export type PromptLanguage = (typeof PROMPT_LANGUAGES)[number];
 
 /** The prompts of dure itself: `packages/dure/prompts/<name>.<language>.md`. */
-export const PROMPT_NAMES = ["slots", "memory", "router"] as const;
+export const PROMPT_NAMES = ["slots", "memory", "memory-first", "router"] as const;
 export type PromptName = (typeof PROMPT_NAMES)[number];
 
 /** Beside `src` and beside `dist`: both stand in the package's folder. */
@@ -32,13 +32,18 @@ export function builtInPrompt(name: PromptName, language: PromptLanguage): strin
 /** Texts of a team in the place of ours, by file name without its end: `slots.ko`. */
 export type PromptOverrides = Readonly<Record<string, string>>;
 
+/** A prompt whose text of the team stands for another one too, where the team has no own text of it. */
+const STANDS_FOR: Readonly<Partial<Record<PromptName, PromptName>>> = { "memory-first": "memory" };
+
 /** The team's text of a prompt, else ours. */
 export function promptText(
   overrides: PromptOverrides | undefined,
   name: PromptName,
   language: PromptLanguage,
 ): string {
-  return overrides?.[`${name}.${language}`] ?? builtInPrompt(name, language);
+  const names = [name, STANDS_FOR[name] ?? name];
+  const own = names.map((one) => overrides?.[`${one}.${language}`]).find((text) => text);
+  return own ?? builtInPrompt(name, language);
 }
 
 /** Largest prompt that is read, characters: far above what a person writes. */

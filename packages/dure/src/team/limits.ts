@@ -1,6 +1,6 @@
 import { IDLE_MS } from "../durable/embedded/caretaker.ts";
 import { valueAt } from "../engine/files/load-service-document.ts";
-import { MEMORY_DEFAULTS } from "../engine/agent/memory.ts";
+import { MEMORY_DEFAULTS, type SummaryPrompts } from "../engine/agent/memory.ts";
 import { QUESTION_HOLDS_MS } from "../engine/turn/question.ts";
 import type { BusyPolicy } from "../engine/service/service.ts";
 import { ROUTE_AFTER_MS } from "../escalations/route.ts";
@@ -482,7 +482,7 @@ export const SETTINGS = {
     fallback: undefined,
     source: "the team's model",
   }),
-  summaryPrompt: value<string | undefined>({
+  summaryPrompt: value<string | SummaryPrompts | undefined>({
     path: ["memory", "summaryPrompt"],
     fallback: undefined,
     source: "engine/agent/memory.ts",

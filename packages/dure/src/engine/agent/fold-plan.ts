@@ -1,7 +1,15 @@
 import { fileLine } from "../../kernel/files.ts";
 import { estimateTokens } from "../../models/prices.ts";
 import { spokenBy } from "../../kernel/quoted-words.ts";
-import { lastTurns, turnsOf, type Memory, type MemoryEntry, type MemoryOptions } from "./memory.ts";
+import { deedsOf } from "./history.ts";
+import {
+  lastTurns,
+  turnsOf,
+  withDeeds,
+  type Memory,
+  type MemoryEntry,
+  type MemoryOptions,
+} from "./memory.ts";
 import { callLines, tokensOf } from "./work.ts";
 
 type History = readonly MemoryEntry[];
@@ -25,6 +33,32 @@ export function foldPlan(
   const kept = isLong ? lastTurns(rawHistory, options.keepRecentTurns) : rawHistory;
   const recent = newestWithin(kept, room);
   return { older: rawHistory.slice(0, rawHistory.length - recent.length), recent };
+}
+
+/** What a model has written of the oldest exchanges of a memory. */
+export interface WrittenSummary {
+  /** The summary that it goes on from. */
+  readonly before: string;
+  readonly part: History;
+  readonly text: string;
+}
+
+/**
+ * The memory with the summary in the place of what it sums up; what was said since stays. Undefined
+ * where that is no longer how the memory begins. Pure.
+ */
+export function withSummary(
+  memory: Memory,
+  { before, part, text }: WrittenSummary,
+): Memory | undefined {
+  const { rawHistory, summaryText } = memory;
+  const oldest = rawHistory.slice(0, part.length);
+  const isSaid = ({ role, content }: MemoryEntry, index: number): boolean =>
+    role === oldest[index]?.role && content === oldest[index].content;
+  if (summaryText !== before || !part.every(isSaid)) return undefined;
+
+  const newer = rawHistory.slice(part.length);
+  return { ...withDeeds(memory, deedsOf(oldest)), rawHistory: newer, summaryText: text };
 }
 
 /** The newest exchanges that have at most so many estimated tokens together. Pure. */

@@ -74,6 +74,95 @@ test("a summary is asked for in the language of the dialog, with the team's text
   await expect.poll(() => folds).toEqual(["짧게: user: 안녕\nassistant: 좋아요"]);
 });
 
+test("a summary begins with one prompt, and further turns are folded into it with the other", async () => {
+  const folds: string[] = [];
+  const model = offlineModel("folds", ({ messages }) => {
+    const { text } = messages.at(-1) as { text: string };
+    if (!text.includes("user: ")) return "fine";
+    return `summary ${folds.push(text)}`;
+  });
+  const prompts = { "memory-first.en": "Begin: {dialog}", "memory.en": "{memory_block}+{dialog}" };
+  await using t = await startTestEngine(chat, {
+    on: database,
+    offline: [model],
+    engine: { prompts },
+  });
+  const summary = async () => (await t.engine.debug("two")).memory.summaryText;
+
+  for (const message of ["hello", "how are you"]) await t.say(message, { session: "two" });
+  await expect.poll(summary).toBe("summary 1");
+  await t.say("good bye", { session: "two" });
+  await expect.poll(summary).toBe("summary 2");
+
+  expect(folds).toEqual([
+    "Begin: user: hello\nassistant: fine",
+    "summary 1+user: how are you\nassistant: fine",
+  ]);
+});
+
+/** Gives each summary only when it is let go. */
+function heldFolds() {
+  const asked: string[] = [];
+  const held: (() => void)[] = [];
+  const model = offlineModel("held", async ({ messages }) => {
+    const { text } = messages.at(-1) as { text: string };
+    if (!isFold(text)) return "fine";
+    asked.push(text);
+    const told = `summary of ${text.match(/user: /g)?.length} turns, call ${asked.length}`;
+    await new Promise<void>((resolve) => void held.push(resolve));
+    return told;
+  });
+  return { model, asked, letGo: () => held.shift()?.() };
+}
+
+const talk = defineService({ ...chat, memory: {} });
+
+test("seven fast turns cost one summary, which keeps its place behind the turn that overtook it", async () => {
+  const { model, asked, letGo } = heldFolds();
+  await using t = await startTestEngine(talk, { on: database, offline: [model] });
+  const session = "fast";
+  const memory = async () => (await t.engine.debug(session)).memory;
+
+  for (let nth = 1; nth <= 6; nth++) await t.say(`message ${nth}`, { session });
+  await expect.poll(() => asked.length).toBe(1);
+  await t.say("message 7", { session });
+  letGo();
+  await expect.poll(async () => (await memory()).summaryText).toBe("summary of 2 turns, call 1");
+
+  const { rawHistory } = await memory();
+  expect(rawHistory.map(({ content }) => content).filter((text) => text !== "fine")).toEqual(
+    [3, 4, 5, 6, 7].map((nth) => `message ${nth}`),
+  );
+  await t.engine.stop();
+  expect(asked).toHaveLength(1);
+});
+
+test("where each turn overtakes a fold, one summary is asked for at most each second turn", async () => {
+  const { model, asked, letGo } = heldFolds();
+  await using t = await startTestEngine(talk, { on: database, offline: [model] });
+  const session = "faster";
+  const memory = async () => (await t.engine.debug(session)).memory;
+
+  for (let nth = 1; nth <= 14; nth++) {
+    const turn = t.engine.turn({ session, message: `message ${nth}` });
+    await turn.turnId;
+    letGo(); // while this turn runs
+    await turn.done;
+  }
+  const length = async (): Promise<number> => {
+    letGo();
+    return (await memory()).rawHistory.length;
+  };
+  await expect.poll(length).toBeLessThan(2 * 6);
+
+  const { rawHistory, summaryText } = await memory();
+  expect(asked.length).toBeLessThanOrEqual((14 - 4) / 2);
+  expect(asked.flatMap((text) => text.match(/message \d+/g) ?? [])).toEqual(
+    Array.from({ length: 14 - rawHistory.length / 2 }, (_, index) => `message ${index + 1}`),
+  );
+  expect(summaryText).toContain(`call ${asked.length}`);
+});
+
 const LONG = "Please remember each of these words. ".repeat(130);
 /** Room for three of those messages, and too little for the next one. */
 const WINDOW = 9_000;

@@ -52,8 +52,16 @@ export interface MemoryOptions {
   readonly enableSummary?: boolean;
   /** The model of the fold, by its name or as an object; default the team's model. */
   readonly summaryModel?: LlmInput | undefined;
-  /** With `{memory_block}` (the summary so far) and `{dialog}` (the turns to fold). */
-  readonly summaryPrompt?: string | undefined;
+  /** With `{memory_block}` (the summary so far) and `{dialog}` (the turns to fold); or one of each. */
+  readonly summaryPrompt?: string | SummaryPrompts | undefined;
+}
+
+/** One that begins a summary, and one that folds turns into it. */
+export interface SummaryPrompts {
+  /** With `{dialog}`. */
+  readonly first: string;
+  /** With `{memory_block}` and `{dialog}`. */
+  readonly fold: string;
 }
 
 /** Source of the defaults: docs/spec/conversation §5. */

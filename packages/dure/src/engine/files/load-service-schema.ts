@@ -109,6 +109,8 @@ const modelText = z
     }
   });
 
+const summaryPrompt = z.string().includes("{dialog}", { error: "must be a text with {dialog}" });
+
 /** Source: docs/spec/conversation §5. */
 export const memorySettings = settings({
   summarizeThreshold: wholeNumber(2, 1_000).optional(),
@@ -117,9 +119,9 @@ export const memorySettings = settings({
   enableSummary: yesOrNo.optional(),
   summaryModel: modelText.optional(),
   summaryPrompt: z
-    .string({ error: "must be a text with {dialog}, and {memory_block} for the summary so far" })
-    .includes("{dialog}", {
-      error: "must be a text with {dialog}, and {memory_block} for the summary so far",
+    .union([summaryPrompt, settings({ first: summaryPrompt, fold: summaryPrompt })], {
+      error:
+        "must be a text with {dialog}, and {memory_block} for the summary so far, or two: first and fold",
     })
     .optional(),
 });
