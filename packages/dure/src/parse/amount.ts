@@ -10,10 +10,18 @@ export type AmountResult =
 
 /**
  * Whole won of an amount as people write it: `5만원`, `3만 5천원`, `1억`, `50,000원`, `오만원`, `2.5만원`,
- * `₩50,000`. The whole text must be the amount. What can be read in two ways (`50.000원`) is
- * refused, not guessed. Pure. Source: docs/spec/conversation §8.
+ * `₩50,000`, `50천원`. The whole text must be the amount. What can be read in two ways (`50.000원`, `1억2천`)
+ * is refused, not guessed. Pure. Source: docs/spec/conversation §8.
  */
 export function parseAmount(text: string): AmountResult {
+  const read = readByTheLetter(text);
+  if (!read.ok) return read;
+  const isClear = readClipped(fold(text).replaceAll(" ", ""), read.won).length === 1;
+  return isClear ? read : { ok: false, because: "not-an-amount" };
+}
+
+/** As `parseAmount`, also of what is likelier abbreviated: `1억2천` is 100,002,000. Pure. */
+export function readByTheLetter(text: string): AmountResult {
   const folded = fold(text).trim();
   if (folded === "") return { ok: false, because: "empty" };
   if (folded.length > LONGEST_TEXT) return { ok: false, because: "not-an-amount" };
@@ -30,6 +38,27 @@ export function parseAmount(text: string): AmountResult {
   return { ok: true, won: Number(value) };
 }
 
+/**
+ * What a number without spaces may mean that ends before its last unit, likeliest first: `3만5`, `1억2`,
+ * `1억2천`, `백오십`; else what it says. Pure.
+ */
+export function readClipped(number: string, won: number): readonly number[] {
+  if (won < 1_000 && SMALL_NUMERALS.test(number)) return [won * 10_000, won];
+  const ones = won % 10;
+  if (/천[1-9일이삼사오육칠팔구]$/u.test(number)) return [won + ones * 99, won];
+  if (/만[1-9일이삼사오육칠팔구]$/u.test(number)) return [won + ones * 999, won];
+
+  const [, unit, rest] = /([억조])([^만억조원]*[천백십]원?|[^만억조원]+)$/u.exec(number) ?? [];
+  if (rest === undefined) return [won];
+  const size = unit === "억" ? 100_000_000 : 1_000_000_000_000;
+  const said = won % size;
+  const smaller = rest.length === 1 && ones > 0 ? size / 10 : size / 10_000;
+  return [won + said * (smaller - 1), won];
+}
+
+/** 백오십, 5백 */
+const SMALL_NUMERALS = /^[일이삼사오육칠팔구\d]*[십백][일이삼사오육칠팔구십\d]*$/u;
+
 /** `50,000원` or `50,000 won`; `parseAmount` reads both back. */
 export function formatAmount(won: number, locale: Locale): string {
   const digits = String(won).replace(/\B(?=(\d{3})+$)/g, ",");
@@ -39,11 +68,11 @@ export function formatAmount(won: number, locale: Locale): string {
 /** No amount that fits into a safe integer needs more characters, however it is spaced. */
 const LONGEST_TEXT = 60;
 
-/** Without `₩` (or the key that writes it, `\`) in front and `원`, `원정`, `won`, `krw` behind. */
-function withoutCurrency(text: string): { before: boolean; number: string } {
-  const number = text
-    .replace(/^(?:₩|\\|krw)\s*/u, "")
-    .replace(/\s*(?:원정?|won|krw)$/u, "")
+/** Folded words without `₩` (or the key that writes it, `\`), `krw`, `won`, `원` on either side. Pure. */
+export function withoutCurrency(folded: string): { before: boolean; number: string } {
+  const number = folded
+    .replace(/^(?:₩|\\|krw|won|원)\s*/u, "")
+    .replace(/\s*(?:원정?|won|krw|₩)$/u, "")
     .trim();
   return { before: number === "", number };
 }
@@ -60,16 +89,16 @@ const DIGITS = "영일이삼사오육칠팔구";
 function readNumber(text: string): bigint | "not-an-amount" | "fraction" {
   if (PLAIN_DIGITS.test(text)) return BigInt(text.replaceAll(",", ""));
 
-  const decimal = /^([\d,]+)\.(\d+)([십백천]?[만억조]?)$/.exec(text);
-  if (decimal) return readDecimal(decimal[1]!, decimal[2]!, decimal[3]!);
+  const counted = /^([\d,]+)(?:\.(\d+))?([십백천]?[만억조]?)$/u.exec(text);
+  if (counted) return readCounted(counted[1]!, counted[2] ?? "", counted[3]!);
   return readSections(text) ?? "not-an-amount";
 }
 
 /**
- * `2.5만`: exact, in integers. Without a unit a decimal point is either a fraction of a won or a
- * foreign thousands mark.
+ * `2.5만`, `50천`, `12백만`: exact, in integers. Without a unit a decimal point is either a fraction of
+ * a won or a foreign thousands mark.
  */
-function readDecimal(
+function readCounted(
   whole: string,
   fraction: string,
   unit: string,

@@ -138,3 +138,24 @@ test.each([
 
   expect(check).toMatchObject({ verdict: "unread", because, proposed: 50_000 });
 });
+
+test.each([
+  [5_000, "5천원", "5천원 더 보내줘"],
+  [30_000, "3만원", "3만원의 반만 보내줘"],
+  [30_000, "30,000 won", "half of 30,000 won please"],
+  [1_000_000, "백만 원", "백만 원 빼고 다 보내줘"],
+] as const)("%j quoted as %j is not exact where %j goes on", (value, words, message) => {
+  const check = checkProposal({ value, words }, message, moneyReader);
+
+  expect(check).toMatchObject({ verdict: "agree", value, sure: "partial", others: [] });
+});
+
+test("what the words compute is no value that they say", () => {
+  const proposal = { value: 35_000, words: "5천원 더" };
+
+  expect(checkProposal(proposal, "5천원 더 보내줘", moneyReader)).toMatchObject({
+    verdict: "disagree",
+    because: "other-value",
+    read: 5_000,
+  });
+});

@@ -190,9 +190,10 @@ function isAboutTheValue(because: string): boolean {
   return because !== "empty" && !because.startsWith("not-a");
 }
 
-/** The proposed value in the reader's form; a number is read as its digits. */
+/** The proposed value in the reader's form; a number is read as its digits, a boolean as its word. */
 function valueOf<Value>(value: unknown, reader: Reader<Value>): Value | undefined {
-  const text = typeof value === "number" ? String(value) : value;
+  const isPlain = typeof value === "number" || typeof value === "boolean";
+  const text = isPlain ? String(value) : value;
   if (typeof text !== "string") return undefined;
   const read = reader.parse(text);
   return read.ok ? read.value : undefined;

@@ -35,7 +35,7 @@ export function gluedStarts(line: string, at: number, from: number): GluedStarts
   // 엄마한테만 오천원, 홍길동이 만원: the space says to which word the letter belongs.
   if (letters.length === 1 && line[at + 1] === " ") return { starts: [], isEnded };
   // 박성천5만원: no amount begins with 천5만; one may begin with 만5천.
-  const digits = /^[\d０-９]/u.test(line.slice(at + letters.length));
+  const digits = /^\d/u.test(line.slice(at + letters.length));
   if (digits && !letters.endsWith("만")) return { starts: [at + letters.length], isEnded };
 
   const word = /[가-힣]+$/u.exec(before)?.[0] ?? "";
@@ -78,7 +78,7 @@ export function isGluedAmount(
   { isEnded }: GluedStarts,
 ): boolean {
   if (kind === "foreign") return isEnded;
-  if (/^[\d０-９]/u.test(core)) return /[만천억원윈웡k]|마[넌논]/iu.test(core) || ROUND.test(core);
+  if (/^\d/u.test(core)) return /[만천억원윈웡k]|마[넌논]/iu.test(core) || ROUND.test(core);
   return /[십백천만억]/u.test(core) && (kind === "won" || isEnded) && GLUED_END.test(rest);
 }
 

@@ -1,3 +1,4 @@
+import { PURPOSE_ENDS } from "./lexicon/names.ko.ts";
 import { KIN } from "./names.ts";
 
 const TO = "(?:한테|에게|께)";
@@ -18,6 +19,14 @@ const GLUED: readonly (readonly [pattern: RegExp, spaced: string])[] = [
   // 내일엄마한테, 아니엄마한테
   [
     new RegExp(`(?<![가-힣])(오늘|내일|모레|아니|그럼|그냥)(?=${RELATIVE}|${SOME_ONE})`, "gu"),
+    "$1 ",
+  ],
+  // 엄마용돈
+  [
+    new RegExp(
+      `(?<![가-힣])(${KIN})(?=(?:점심|저녁|아침|밥|생일|학원|병원)?(?:${PURPOSE_ENDS})(?![가-힣]))`,
+      "gu",
+    ),
     "$1 ",
   ],
   // 우리엄마; 우리은행 is a bank

@@ -14,7 +14,7 @@ const EDGES: readonly RegExp[] = [
 const ROUGH: readonly RegExp[] = [
   /^(?:around|about|roughly|approximately|some ?time|probably|maybe|before|after|대략|대충|아마|한(?! ?(?:달|주|해))) (?=\S)/u,
   /(?: (?:or so|or earlier|or later|or before|or after)|-?ish)$/u,
-  / ?(?:쯤|경|정도|즈음|무렵|전후|이전|이후|전까지)(?:에|로|으로|까지|부터|는|요)?$/u,
+  / ?(?:쯤|경|정도|즈음|무렵|전후|이전|이후|전까지)(?:에|로|으로|까지|부터|는|요|이면|이요)?$/u,
 ];
 
 /** A day or a time has no more of them. */
@@ -38,12 +38,12 @@ export function withoutMarks(folded: string): { readonly core: string; readonly 
 /** Marks before a day or a time in a sentence. */
 export const MARK_BEFORE =
   "(?:\\b(?:no later than|not later than|on or before|up until|starting(?: on| from)?|as of|" +
-  "by|until|till?|from|since|around|about|before|after) )?";
+  "by|until|till?|from|since|around|(?<!\\bhow )about|before|after) )?";
 
 /** Marks behind it. */
 export const MARK_BEHIND =
   "(?:(?: ?(?:까지|부터|안으로|안에|내로|이내|중으로|중에|쯤|경|정도|즈음|무렵|전후|이전|이후|전까지)" +
-  "(?:만|는|요|에|로|으로|까지|부터){0,2}(?![가-힣]))| at the latest\\b| or so\\b)?";
+  "(?:만|는|요|에|로|으로|까지|부터|이면|이요){0,2}(?![가-힣]))| at the latest\\b| or so\\b)?";
 
 /** What may follow a Korean day that is written together with it. */
 export const MARK_FOLLOWS =

@@ -1,5 +1,5 @@
-import { parseAmount } from "./amount.ts";
-import { readEnglishAmount } from "./english-number.ts";
+import { readByTheLetter, readClipped, type AmountResult } from "./amount.ts";
+import { LONG_SCALE_WORDS, readEnglishAmount, SCALE_WORDS } from "./english-number.ts";
 import {
   LONGEST_VALUE,
   notUnderstood,
@@ -47,17 +47,20 @@ export function parseMoney(text: string): MoneyReading {
   const currency = foreignCurrencyOf(core);
   if (currency !== undefined) return { ...notUnderstood("foreign-currency", words), currency };
 
-  const range = readRange(core);
-  if (range) return { ...understood(range[0], words, "ambiguous", [range[1]]), per, bound };
-
   const read = readWon(core);
-  if (!read.ok) return notUnderstood(read.because, words);
-  if (approximate) return { ...understood(read.won, words, "approximate"), per, bound };
-
-  const clipped = readClipped(core, read.won);
-  return clipped === undefined
-    ? { ...understood(read.won, words), per, bound }
-    : { ...understood(clipped, words, "ambiguous", [read.won]), per, bound };
+  if (!read.ok && read.because !== "not-an-amount") return notUnderstood(read.because, words);
+  const values = [
+    ...(read.ok ? readAbbreviated(core, read.won) : readTwo(core)),
+    ...readParticle(core),
+  ];
+  const [value, ...others] = [...new Set(values)].filter(Number.isSafeInteger);
+  if (value === undefined) return notUnderstood("not-an-amount", words);
+  const sure = approximate ? "approximate" : "exact";
+  return {
+    ...understood(value, words, others.length > 0 ? "ambiguous" : sure, others),
+    per,
+    bound,
+  };
 }
 
 // --- what stands around an amount
@@ -81,7 +84,11 @@ const PREFIXES: readonly Affix[] = [
   [/^(?:각각|각자|각|인당|1인당|일인당|한 ?(?:사람|명)당|each)(?: |(?=[\d일-힣₩]))/u, "each"],
   [/^(?:총|합쳐서|합해서|모두|전부|다 해서|total|in total|a total of) ?/u, "total"],
   [
-    new RegExp("^(?:약|대략|대충|거의|about|around|roughly|approximately|approx\\.?|~) ?", "u"),
+    new RegExp(
+      "^(?:약|대략|대충|거의|about|around|roughly|approximately|approx\\.?|almost|nearly|close to|" +
+        "upwards of|(?:just|slightly|well|a (?:bit|little)) (?:over|under)|~) ?",
+      "u",
+    ),
     "approximate",
   ],
   [/^한 (?=[\d일이삼사오육칠팔구십백천만])/u, "approximate"],
@@ -98,12 +105,18 @@ const SUFFIXES: readonly Affix[] = [
   [/ (?:in total|total|altogether|all together)$/u, "total"],
   [/ ?(?:까지|이내|한도|안에서|한도로|선에서)(?:만|로|에서|는)?$/u, "up-to"],
   [/ (?:at most|at the most|max\.?|maximum|tops)$/u, "up-to"],
+  [
+    /(?<=[원십백천만억]) ?(?:(?:조금|좀|약간|안|못) ?(?:넘게|되게)|대|대로|초반|중반|후반)$/u,
+    "approximate",
+  ],
   [/ ?(?:이하|미만|안쪽|밑)(?:으로|로)?$| (?:or less|or under)$/u, "below"],
-  [/ ?(?:이상|초과|넘게)(?:으로)?$| or more$/u, "above"],
-  [/ ?(?:정도|쯤|가량|내외|안팎|남짓|즈음|or so|ish|-ish)$/u, "approximate"],
+  [/(?:은|는)? ?(?:이상|초과|넘게)(?:으로)?$| or more$/u, "above"],
+  [/ ?(?:정도|쯤|가량|내외|안팎|남짓|즈음|언저리|or so|ish|-ish)$/u, "approximate"],
+  // 5만여원, 5만 몇천원
+  [/(?<=[십백천만억]) ?(?:여|(?:몇|얼마) ?[십백천]?) ?원?$/u, "approximate"],
   [/(?<=원|won|krw|달러|씩|정도|쯤) ?(?:만|이나)$/u],
   [
-    /(?<=[원만천백십억조\d씩도쯤량]) ?(?:으로|로|이요|요|입니다|이에요|예요|이야|야|을|를|은|는|이|도)$/u,
+    /(?<=[원만천백십억조\d씩도쯤량]) ?(?:으로|로|이요|요|입니다|이에요|예요|이야|야|을|를|은|는|(?<![십백천만억] ?)이|도)$/u,
   ],
   [/ (?:please|plz|pls|only)$/u],
 ];
@@ -134,10 +147,8 @@ function withoutManner(folded: string): Manner {
 
 // --- the amount itself
 
-type Won = ReturnType<typeof parseAmount>;
-
-function readWon(core: string): Won {
-  const read = parseAmount(core);
+function readWon(core: string): AmountResult {
+  const read = readByTheLetter(core);
   return !read.ok && read.because === "not-an-amount" ? (readEnglishAmount(core) ?? read) : read;
 }
 
@@ -149,29 +160,49 @@ function withoutTypos(folded: string): string {
 }
 
 /**
- * What an amount without its last unit means in speech: `3만5` is 35,000 (by the letter 30,005), and
- * the answer `5` is likelier 5만원 than five won.
+ * What an amount may mean in speech, likeliest first: `3만5` is 35,000 (by the letter 30,005), `1억2천`
+ * is 120,000,000, `백오십` is 1,500,000, and the answer `5` is likelier 5만원 than five won.
  */
-function readClipped(core: string, won: number): number | undefined {
-  if (/^\d{1,3}$/.test(core)) return won * 10_000;
-  const clipped = /([만천]) ?([1-9일이삼사오육칠팔구])$/u.exec(core);
-  if (!clipped) return undefined;
-  const ones = won % 10;
-  return won - ones + ones * (clipped[1] === "만" ? 1_000 : 100);
+function readAbbreviated(core: string, won: number): readonly number[] {
+  const number = core.replaceAll(" ", "");
+  if (/^\d{1,3}$/u.test(number)) return [won * 10_000, won];
+  if (won < 1_000 && FEW_IN_WORDS.test(core)) return [won * 1_000, won];
+  const last = /\d, (\d{3})(?!\d)[^\d]*$/u.exec(core)?.[1];
+  if (last !== undefined) return Number(last) > 0 ? [won, Number(last)] : [won];
+  return readClipped(number, won);
 }
 
-/** `5~6만원`, `5만원에서 7만원`, `5만원이나 6만원`, `5 or 6만원`: two amounts, of which one is meant. */
-function readRange(core: string): readonly [number, number] | undefined {
+/** 삼만이 is 32,000, or 30,000 with a particle. */
+function readParticle(core: string): readonly number[] {
+  const read = /[십백천만억] ?이$/u.test(core) ? readWon(core.slice(0, -1)) : undefined;
+  return read?.ok === true ? [read.won] : [];
+}
+
+/** Without a scale and a currency. */
+const FEW_IN_WORDS = new RegExp(`^(?!.*(?:${LONG_SCALE_WORDS}|won|krw))[a-z][a-z -]*$`, "u");
+
+/** Two amounts, of which one is meant: `5~6만원`, `5만원에서 7만원`, `5 or 6만원`, `이삼만원`. */
+function readTwo(core: string): readonly number[] {
+  const pair = /^(일이|이삼|삼사|사오|오륙|오육|육칠|칠팔|팔구)(?=[십백천만억])/u.exec(core)?.[0];
+  if (pair !== undefined) return readEach(pair[0] + core.slice(2), core.slice(1));
+
   const match =
     /^(.+?) ?(?:~|-|–|에서|이나|나|아니면|또는|혹은| or | to ) ?(.+?)(?: ?사이)?$/u.exec(core);
-  if (!match) return undefined;
-
+  if (!match) return [];
   const [, low = "", high = ""] = match;
-  const unit =
-    /[십백천만억조]+ ?(?:원|won)?$|(?:k|m) ?(?:won)?$|(?:원|won)$/u.exec(high)?.[0] ?? "";
-  const upper = readWon(high);
-  const lower = readWon(/^[\d.]+$/.test(low) ? `${low}${unit}` : low);
-  return lower.ok && upper.ok ? [lower.won, upper.won] : undefined;
+  const unit = UNIT_BEHIND.exec(high)?.[0] ?? "";
+  return readEach(WITHOUT_UNIT.test(low) ? `${low}${unit}` : low, high);
+}
+
+const UNIT_BEHIND = new RegExp(
+  `(?:[십백천만억조]+|(?: ?hundred)?(?: (?:${LONG_SCALE_WORDS})|(?:${SCALE_WORDS})))? ?(?:원|won)?$`,
+  "u",
+);
+const WITHOUT_UNIT = new RegExp(`^(?:[\\d.]+|(?!.*(?:${LONG_SCALE_WORDS}|won))[a-z-]+)$`, "u");
+
+function readEach(low: string, high: string): readonly number[] {
+  const [lower, upper] = [readWon(low), readWon(high)];
+  return lower.ok && upper.ok ? [lower.won, upper.won] : [];
 }
 
 export const CURRENCIES: Readonly<Record<string, string>> = {
@@ -187,16 +218,19 @@ export const CURRENCIES: Readonly<Record<string, string>> = {
 };
 const CURRENCY_NAMES = Object.values(CURRENCIES).join("|");
 const SIGNS = "[$€£¥฿₫₿]";
-const NUMBERLIKE = "[\\d일이삼사오육칠팔구십백천만억.,k ]+";
+const NUMBERLIKE = "[\\d일이삼사오육칠팔구십백천만억조.,a-z -]+";
+
+const FOREIGN: readonly RegExp[] = [
+  new RegExp(`^(?:us|a|c)?(${SIGNS}) ?${NUMBERLIKE}$`, "u"),
+  new RegExp(`^(usd|eur|jpy|cny|gbp) ?${NUMBERLIKE}$`, "u"),
+  new RegExp(`^${NUMBERLIKE} ?(?<![a-z])(${CURRENCY_NAMES})$`, "u"),
+];
+const CODES = Object.entries(CURRENCIES).map(
+  ([code, names]) => [code, new RegExp(`^(?:${names})$`, "u")] as const,
+);
 
 function foreignCurrencyOf(core: string): string | undefined {
-  const match =
-    new RegExp(`^(?:us|a|c)?(${SIGNS}) ?${NUMBERLIKE}$`, "u").exec(core) ??
-    new RegExp(`^(usd|eur|jpy|cny|gbp) ?${NUMBERLIKE}$`, "u").exec(core) ??
-    new RegExp(`^(?:[a-z ]+|${NUMBERLIKE}) ?(?<![a-z])(${CURRENCY_NAMES})$`, "u").exec(core);
-  const name = match?.[1];
+  const name = FOREIGN.map((pattern) => pattern.exec(core)?.[1]).find((one) => one !== undefined);
   if (name === undefined) return undefined;
-  return Object.keys(CURRENCIES).find((code) =>
-    new RegExp(`^(?:${CURRENCIES[code]})$`, "u").test(name),
-  );
+  return CODES.find(([, names]) => names.test(name))?.[0];
 }

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { findPayments } from "./payments.ts";
+import { findPayments, namedRecipients } from "./payments.ts";
 import { parsePerson } from "./person.ts";
 
 /** `엄마 50000, 아빠 -`. */
@@ -78,6 +78,13 @@ test.each([
   ["엄마랑 아빠한테 5만원씩", []],
   ["엄마한테 5만원", []],
   ["send 10k to Mom and Dad", ["each-or-total"]],
+  ["split 60,000 between Tom and Ann", ["each-or-total"]],
+  ["엄마나 아빠한테 5만원", ["each-or-total"]],
+  ["철수랑 영희 각각 5만원 3만원", ["several-amounts"]],
+  ["30k to Mom and twice that to Dad", []],
+  ["add 10,000 won", ["amount-without-person"]],
+  ["엄마한테 3만원 받았어", []],
+  ["엄마한테 3만원, 엄마한테 2만원", ["several-amounts"]],
 ] as const)("doubts in %j: %j", (sentence, doubts) => {
   expect(findPayments(sentence).doubts).toEqual(doubts);
 });
@@ -94,6 +101,11 @@ test.each([
   ["민지", "민지"],
   ["영희 씨", "영희"],
   ["엄마 ❤️", "엄마"],
+  ["다음이", "다음이"],
+  ["Will Smith", "Will Smith"],
+  ["Bank of America", "Bank of America"],
+  ["Mr. Smith", "Mr. Smith"],
+  ["김 대리", "김 대리"],
 ] as const)("takes %j for %s", (words, name) => {
   expect(parsePerson(words)).toMatchObject({ ok: true, value: name });
 });
@@ -107,6 +119,11 @@ test.each([
   "",
   "👍",
   "3",
+  "음",
+  "아차",
+  "um",
+  "Okay",
+  "make it",
 ])("does not take %j for a person", (words) => {
   expect(parsePerson(words).ok).toBe(false);
 });
@@ -143,4 +160,37 @@ test("never throws and never names a person that was not written", () => {
       }
     }),
   );
+});
+
+test.each([
+  ["엄마한테 5만원 보내줘", ["엄마"]],
+  ["엄마한테 보내줘", ["엄마"]],
+  ["철수는 5만원, 영희는 3만원", ["철수", "영희"]],
+  ["엄마 3만원 아빠 2만원", ["엄마", "아빠"]],
+  ["민수 3만원 지연 2만원", ["민수", "지연"]],
+  ["엄마 말고 아빠한테 5만원", ["아빠"]],
+  ["엄마 앞으로 5만원, 아빠 앞으로 3만원", ["엄마", "아빠"]],
+  ["send 20k to Jane and 10k to Bob", ["Jane", "Bob"]],
+  ["20k for Jane", ["Jane"]],
+  ["Mr. Smith 50k", ["Mr. Smith"]],
+  // what only stands beside an amount
+  ["토스 5만원", []],
+  ["민수 영희한테 5만원", []],
+  ["send 20k to john", []],
+  // reports, questions, quotations
+  ["엄마한테 3만원 받았어", []],
+  ["엄마한테 5만원 보내면 수수료 얼마야?", []],
+  ["what if I send 20k to Bob", []],
+  ["not to Bob but to Amy", ["Amy"]],
+  ["엄마한테 5만원 메모는 '아빠한테 3만원'", ["엄마"]],
+  ['엄마가 "아빠한테 3만원"이라고 했어', []],
+  ["5만원 보내줘", []],
+] as const)("names as recipients beyond doubt in %j: %j", (sentence, names) => {
+  expect(namedRecipients(sentence)).toEqual(names);
+});
+
+test("an unread fraction before an amount does not hide its person", () => {
+  const { payments } = findPayments("half a million won to Mark");
+
+  expect(payments.map(({ to }) => to)).toEqual(["Mark"]);
 });

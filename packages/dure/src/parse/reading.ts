@@ -4,8 +4,10 @@
  * - `exact`: it says one thing.
  * - `approximate`: it is said to be rough (`5만원 정도`, `around 5pm`); ask for the exact value.
  * - `ambiguous`: it can be read in more than one way; `others` has the other readings; ask which.
+ * - `partial`: the words around it go on and make another value of it (`5천원 더`, `half of 30,000`);
+ *   what they compute is for `deriveAmounts`.
  */
-export type Sureness = "exact" | "approximate" | "ambiguous";
+export type Sureness = "exact" | "approximate" | "ambiguous" | "partial";
 
 /** Words that a reader took for a value, and how sure it is. */
 export interface Understood<Value> {

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { classifyContinue, classifyReply, REFUSING_KINDS } from "./reply.ts";
 import { boundMs } from "../kernel/test-bounds.ts";
+import { NO_YESES, REFUSALS, YESES } from "./test-replies.ts";
 
 const isCancel = (text: string): boolean => REFUSING_KINDS.has(classifyReply(text).kind);
 
@@ -38,7 +39,6 @@ const CONFIRMS = [
   "Ok!",
   "ＯＫ",
   "네。",
-  "「네」",
   "네…",
   "넵",
   "네네",
@@ -55,6 +55,8 @@ const CONFIRMS = [
   "그럼요, 보내주세요",
   "좋아요 진행해주세요",
   "당연 네",
+  "okey dokey",
+  "ㄱㄱ",
 ];
 
 const NO_CONFIRMS = [
@@ -107,12 +109,11 @@ const NO_CONFIRMS = [
   "예약",
   "좋아하는 사람",
   "당연하지 않아",
-  "okey dokey",
   "book",
   "okayish",
   "ㅇ",
   "ㅋㅋ",
-  "ㄱㄱ",
+  "「네」",
   "ㄴㄴ",
   "확.인",
   "네 ❌",
@@ -307,6 +308,38 @@ describe("a yes", () => {
   });
 });
 
+describe("of the answers that were written down by hand", () => {
+  const heardWrong = (texts: readonly string[], isRight: (text: string) => boolean): string[] =>
+    texts.filter((text) => !isRight(text) || !isRight(text.normalize("NFD")));
+
+  test("each list has at least 150, and each of them once", () => {
+    for (const texts of [YESES, REFUSALS, NO_YESES]) {
+      expect(texts.length).toBeGreaterThanOrEqual(150);
+      expect(new Set(texts).size).toBe(texts.length);
+    }
+  });
+
+  test("97 in 100 yeses are heard as yes", () => {
+    const missed = heardWrong(YESES, (text) => classifyReply(text).kind === "yes");
+
+    expect(missed.length, missed.join("\n")).toBeLessThanOrEqual(YESES.length * 0.03);
+  });
+
+  test("97 in 100 refusals are heard as a no or a cancel", () => {
+    const missed = heardWrong(REFUSALS, isCancel);
+
+    expect(missed.length, missed.join("\n")).toBeLessThanOrEqual(REFUSALS.length * 0.03);
+  });
+
+  test("no refusal is heard as a yes", () => {
+    expect(heardWrong(REFUSALS, (text) => classifyReply(text).kind !== "yes")).toEqual([]);
+  });
+
+  test("none that only looks like a yes is heard as one", () => {
+    expect(heardWrong(NO_YESES, (text) => classifyReply(text).kind !== "yes")).toEqual([]);
+  });
+});
+
 describe("a no or a cancel", () => {
   test.each(CANCELS)("is %j", (text) => {
     expect(isCancel(text)).toBe(true);
@@ -375,6 +408,32 @@ test.each([
   ["👍👎", "unsure"],
   ["취소 안 할래", "unsure"],
   ["취소하지 마", "unsure"],
+  ["yeah right", "unsure"],
+  ["~~네~~", "unsure"],
+  ["네 보내지 마", "unsure"],
+  ["네 엄마한테 보내지 마", "unsure"],
+  ["네 🙄", "unsure"],
+  ["저기 취소해줘", "cancel-one"],
+  ["좋아 그럼 취소하자", "cancel-one"],
+  ["no, send nothing", "cancel-one"],
+  ["don't", "cancel-one"],
+  ["cancel, don't send it", "cancel-one"],
+  ["cancel the transfer", "cancel-one"],
+  ["엄마한테 5만원 보내지 마", "cancel-one"],
+  ["don't send 20,000 won to Bob", "cancel-one"],
+  ["cancel the 50k to Bob", "cancel-one"],
+  ["전부 하지 마", "cancel-all"],
+  ["둘 다 아니야", "no"],
+  ["don't send 20k, send 30k", "change"],
+  ["not to Bob but to Amy", "change"],
+  ["영희로", "change"],
+  ["아 영희였다", "change"],
+  ["oh wait, send it to Lucy", "change"],
+  ["recipient is Lucy", "change"],
+  ["반대로요", "change"],
+  ["영희는 빼줘", "change"],
+  ["엄마한테 3만원 받았어", "other"],
+  ["if I send 70k", "other"],
 ] as const)("hears %j as %s", (text, kind) => {
   expect(classifyReply(text).kind).toBe(kind);
 });
@@ -388,6 +447,10 @@ test("says why", () => {
   });
   expect(classifyReply("네 ❌").because).toBe("yes-and-no");
   expect(classifyReply("네 그런데요").because).toBe("yes-with-more");
+  expect(classifyReply("엄마한테 보내지 마")).toMatchObject({
+    sure: "approximate",
+    because: "says-not-to",
+  });
 });
 
 test("an essay is neither, and is told so at once", () => {
@@ -401,7 +464,7 @@ test("an essay is neither, and is told so at once", () => {
 test("a yes stays none whatever is put behind it that is no yes", () => {
   const yes = fc.constantFrom("네", "응", "확인", "yes", "보내줘", "ok", "👍 네");
   const more = fc.constantFrom(
-    ..."아니 취소 말고 5만원 엄마한테 근데 내일 ? no but later 안 잠깐 7만원으로 왜 ❌ 아직 말아줘".split(
+    ..."아니 취소 말고 5만원 엄마한테 근데 내일 ? no but later 안 잠깐 7만원으로 왜 ❌ 아직 말아줘 아마 글쎄 만약 if maybe not unless 50k instead tomorrow 🙄".split(
       " ",
     ),
   );
@@ -415,6 +478,36 @@ test("a yes stays none whatever is put behind it that is no yes", () => {
         expect(classifyReply(words.join(" ")).kind).not.toBe("yes");
       },
     ),
+  );
+});
+
+test("no yes in marks is one", () => {
+  const marks = fc.constantFrom(
+    ...[
+      ["<b>", "</b>"],
+      ["<", ">"],
+      ["~~", "~~"],
+      ["**", "**"],
+      ["_", "_"],
+      ["`", "`"],
+      ['"', '"'],
+      ["“", "”"],
+      ["「", "」"],
+      ["(", ")"],
+      ["!", ""],
+      ["> ", ""],
+      ["- ", ""],
+      ["# ", ""],
+      ["1. ", ""],
+      ["/", ""],
+      ["", ";"],
+      ["", "\\"],
+    ],
+  );
+  fc.assert(
+    fc.property(fc.constantFrom(...YESES), marks, (yes, [before, behind]) => {
+      expect(classifyReply(`${before}${yes}${behind}`).kind).not.toBe("yes");
+    }),
   );
 });
 

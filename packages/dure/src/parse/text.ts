@@ -36,13 +36,14 @@ function vowelsOf(syllable: string): string {
   return VOWELS[Math.floor((place % 588) / 28)]!;
 }
 
-/**
- * Words between spaces, punctuation, symbols and emoji; an apostrophe inside a word is dropped
- * (`don't` is `dont`).
- */
+/** Without the apostrophes inside of words: `don't` is `dont`. Pure. */
+export function withoutApostrophes(folded: string): string {
+  return folded.replaceAll(/(?<=\p{L})['’](?=\p{L})/gu, "");
+}
+
+/** Words between spaces, punctuation, symbols and emoji, without apostrophes inside of them. */
 export function tokensOf(folded: string): string[] {
-  return folded
-    .replace(/(?<=\p{L})['’](?=\p{L})/gu, "")
+  return withoutApostrophes(folded)
     .split(/[\p{Z}\p{P}\p{S}\p{C}\p{Extended_Pictographic}\p{Emoji_Modifier}\uFE0E\uFE0F\u20E3]+/u)
     .filter((token) => token !== "");
 }
