@@ -45,7 +45,7 @@ test("a question is answered here, a room is booked on the other server, once", 
   expect(calendar.bookings).toEqual([]);
   await say("네", "s1");
 
-  expect(calendar.bookings).toMatchObject([{ room: "소회의실", hour: 15, people: 5 }]);
+  expect(calendar.bookings).toMatchObject([{ room: "small", time: "15:00", people: 5 }]);
   expect(await say("수수료가 있어요?", "s1")).toContain("수수료");
 });
 
@@ -54,7 +54,7 @@ test("in the middle of a booking a person stays with it, in English too", async 
   expect(begun).toBe(TEXTS.en.askSlot("people", {}));
 
   const asked = await say("8 people", "s2", "en");
-  expect(asked).toContain("at 16:00 for 8?");
+  expect(asked).toContain("at 4:00 pm for 8?");
   expect(await say("no", "s2", "en")).toBe(TEXTS.en.cancelled);
   expect(calendar.bookings).toHaveLength(1);
 });

@@ -1,12 +1,13 @@
 import { tool, type Tool } from "dure";
 import { z } from "zod";
 
-/** A room, a day and an hour; one booking of it at most. */
+/** A room, a day and a time; one booking of it at most. */
 export interface Booking {
   readonly room: string;
   /** `YYYY-MM-DD` */
   readonly day: string;
-  readonly hour: number;
+  /** `HH:MM` */
+  readonly time: string;
   readonly people: number;
 }
 
@@ -22,11 +23,11 @@ export class Calendar {
     return this.#byKey.has(key);
   }
 
-  /** False: another key has this room at this hour. */
+  /** False: another key has this room at this time. */
   book(key: string, booking: Booking): boolean {
     const isTaken = [...this.#byKey].some(
-      ([other, { room, day, hour }]) =>
-        other !== key && room === booking.room && day === booking.day && hour === booking.hour,
+      ([other, { room, day, time }]) =>
+        other !== key && room === booking.room && day === booking.day && time === booking.time,
     );
     if (isTaken) return false;
     this.#byKey.set(key, booking);
@@ -43,7 +44,7 @@ class RoomTaken extends Error {
 const bookingSchema: z.ZodType<Booking> = z.object({
   room: z.string(),
   day: z.string(),
-  hour: z.int(),
+  time: z.string(),
   people: z.int(),
 });
 
@@ -55,7 +56,7 @@ export function bookRoomTool(calendar: Calendar): Tool<Booking, null> {
     effect: "once",
     settle: "1s",
     async execute(booking, { key }): Promise<null> {
-      if (!calendar.book(key, booking)) throw new RoomTaken("The room is taken at that hour.");
+      if (!calendar.book(key, booking)) throw new RoomTaken("The room is taken at that time.");
       return null;
     },
     probe: async ({ key }) => (calendar.has(key) ? "happened" : "not_happened"),

@@ -19,7 +19,7 @@ export function answerRooms({ system = "", messages }: ModelRequest): OfflineAns
     const changes = changesIn(text, facts);
     return { object: { kind: changes.length > 0 ? "details" : "other", items: [{ changes }] } };
   }
-  return { object: { action: "ask", message: wordsFor(facts) } };
+  return { object: { action: "chat", message: TEXTS[facts.locale].noAnswer } };
 }
 
 /** A required slot is either known or missing. */
@@ -36,7 +36,7 @@ export const roomModel: OfflineModel = offlineModel(
 const VALUES = {
   room: /[소대]회의실|작은|큰|small room|large room/iu,
   day: /오늘|내일|모레|\d{1,2}월 ?\d{1,2}일|today|tomorrow/iu,
-  hour: /(?:오전|오후)? ?\d{1,2}시|\d{1,2} ?(?:am|pm)/iu,
+  time: /(?:오전|오후)? ?\d{1,2}시|\d{1,2} ?(?:am|pm)/iu,
   people: /\d{1,2} ?(?:명|분|people)|(?<=for )\d{1,2}/iu,
 } as const satisfies Record<keyof RoomSlots, RegExp>;
 
@@ -49,10 +49,4 @@ function changesIn(text: string, { asked_slot: asked }: FormFacts): Change[] {
   });
   if (found.length > 0 || asked === undefined || !/^\d+$/.test(text.trim())) return found;
   return [{ slot: asked, value: text.trim(), quote: text.trim() }];
-}
-
-function wordsFor({ locale, stage, problems, asked_slot: asked }: FormFacts): string {
-  const texts = TEXTS[locale];
-  if (stage !== "FILLING" || asked === undefined) return texts.noAnswer;
-  return [...problems, texts.askSlot(asked, {})].join(" ");
 }

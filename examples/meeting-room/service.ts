@@ -8,9 +8,9 @@ import { TEXTS } from "./texts.ts";
 export const PROMPTS = {
   intent: `Does the person want to book a meeting room? Answer with JSON:
 {"scenario": "BOOKING"} or {"scenario": "GENERAL"}`,
-  interaction: `You help with meeting rooms, in the language of the context's locale. In stage FILLING
-ask for asked_slot only; otherwise answer in a sentence. Never say that a room was booked.
-Answer with JSON: {"action": "ask", "message": "…"}`,
+  interaction: `You help with meeting rooms, in the language of the context's locale. Answer what was
+asked in a sentence or two. Never say that a room was booked.
+Answer with JSON: {"action": "chat", "message": "…"}`,
 } as const;
 
 /** Books a meeting room, in Korean and English: a second use of the slots that the transfer fills. */

@@ -12,8 +12,9 @@ import {
   stopBatch,
   type FlowStep,
 } from "../../packages/dure/src/slots/batch.ts";
-import { applyDelta } from "../../packages/dure/src/slots/delta.ts";
+import { withStageOfSlots } from "../../packages/dure/src/slots/entries.ts";
 import type { FormState } from "../../packages/dure/src/slots/form-state.ts";
+import { applyMoves } from "../../packages/dure/src/slots/moves.ts";
 import { SLOTS } from "./slots.ts";
 
 const TODAY = { specs: SLOTS, today: "2026-11-18" };
@@ -24,19 +25,28 @@ function ok(step: FlowStep): FormState {
   return step.state;
 }
 
-function say(state: FormState, delta: unknown): FormState {
-  return applyDelta(state, delta, { ...TODAY, from: "agent" }).state;
+/** The form with transfers of these people and amounts. */
+function ordered(
+  state: FormState,
+  ...orders: readonly (readonly [target: string, amount: string, day?: string])[]
+): FormState {
+  const moves = orders.map(([target, amount, day]) => ({
+    move: "set" as const,
+    entry: "",
+    values: { target: { raw: target }, amount: { raw: amount }, transfer_date: { raw: day } },
+    clear: [],
+  }));
+  const moved = applyMoves(state, moves, { ...TODAY, manner: undefined });
+  return withStageOfSlots(moved.state, TODAY);
 }
 
 function threeTransfers(): FormState {
-  return say(startFlow("flow_1"), {
-    operations: [],
-    tasks: [
-      { target: "홍길동", amount: "5만원" },
-      { target: "김철수", amount: "3만원" },
-      { target: "이영희", amount: "1만원" },
-    ],
-  });
+  return ordered(
+    startFlow("flow_1"),
+    ["홍길동", "5만원"],
+    ["김철수", "3만원"],
+    ["이영희", "1만원"],
+  );
 }
 
 test("three at once, one fails, one is cancelled: the counts are true", () => {
@@ -95,13 +105,7 @@ test("a result is noted once", () => {
 });
 
 test("a date that passed at midnight takes the confirmation back to FILLING", () => {
-  const state = say(startFlow("flow_1"), {
-    operations: [
-      { op: "set", slot: "target", value: "홍길동" },
-      { op: "set", slot: "amount", value: 1 },
-      { op: "set", slot: "transfer_date", value: "오늘" },
-    ],
-  });
+  const state = ordered(startFlow("flow_1"), ["홍길동", "1원", "오늘"]);
 
   const step = confirmEntry(state, { ...YES, today: "2026-11-19" });
 
@@ -114,13 +118,7 @@ test("a date that passed at midnight takes the confirmation back to FILLING", ()
 });
 
 test("a queued date is judged again when its turn comes", () => {
-  const state = say(startFlow("flow_1"), {
-    operations: [],
-    tasks: [
-      { target: "홍길동", amount: 1 },
-      { target: "김철수", amount: 1, transfer_date: "오늘" },
-    ],
-  });
+  const state = ordered(startFlow("flow_1"), ["홍길동", "1원"], ["김철수", "1원", "오늘"]);
 
   const next = ok(nextEntry(ok(cancelEntry(state)), { ...TODAY, today: "2026-11-19" }));
 
@@ -130,14 +128,15 @@ test("a queued date is judged again when its turn comes", () => {
   });
 });
 
-test("the sixth turn in FILLING is one too many", () => {
-  let state = say(startFlow("flow_1"), { operations: [] });
+test("the sixth turn in FILLING that brings nothing new is one too many", () => {
+  let state = ordered(startFlow("flow_1"));
   for (let turn = 1; turn <= 5; turn++) {
-    state = countFillTurn(state);
+    state = countFillTurn(state, false);
     expect(state).toMatchObject({ stage: "FILLING", meta: { fill_turns: turn } });
   }
 
-  expect(countFillTurn(state).stage).toBe("UNSUPPORTED");
+  expect(countFillTurn(state, false).stage).toBe("UNSUPPORTED");
+  expect(countFillTurn(state, true)).toMatchObject({ stage: "FILLING", meta: { fill_turns: 0 } });
 });
 
 test("nothing can be confirmed, cancelled or settled where the stages do not allow it", () => {

@@ -1,10 +1,11 @@
 import { expect, test } from "vitest";
 import { classifyReply, parseMoney } from "dure/slots";
-import { applyDelta } from "../../packages/dure/src/slots/delta.ts";
 import { contextBlock } from "../../packages/dure/src/slots/form-agents.ts";
 import { emptyForm, type FormState } from "../../packages/dure/src/slots/form-state.ts";
-import { holdReading } from "../../packages/dure/src/slots/held.ts";
+import { hold, mannerOf } from "../../packages/dure/src/slots/hearing.ts";
+import { applyMoves } from "../../packages/dure/src/slots/moves.ts";
 import type { SlotReading } from "../../packages/dure/src/slots/prompts.ts";
+import { MESSAGES } from "./messages.ts";
 import { offlineIntent } from "./offline-model.ts";
 import { answerTransfer } from "./offline.ts";
 import { doubtsIn, SLOTS } from "./slots.ts";
@@ -33,21 +34,19 @@ function readAs(message: string, before: FormState = emptyForm()): string {
   const system = `<context>\n${context}\n</context>`;
   const messages = [{ role: "user", text: message }] as const;
   const reading = answerTransfer({ system, messages })?.object as unknown as SlotReading;
-  const held = holdReading(reading, {
+  const heard = hold(reading, {
     specs: SLOTS,
+    texts: MESSAGES.ko,
+    locale: "ko",
     message,
     state: before,
+    contacts: [],
     doubted: doubtsIn(message),
-    replaces: false,
     today: TODAY,
   });
-  const { state } = applyDelta(before, held, {
-    specs: SLOTS,
-    today: TODAY,
-    from: "agent",
-    message,
-  });
-  const options = held.doubts.find(({ slot }) => slot === "amount")?.options.join("|");
+  const manner = mannerOf(message);
+  const { state } = applyMoves(before, heard.moves, { specs: SLOTS, today: TODAY, manner });
+  const options = state.meta.doubts["amount"]?.map(({ value }) => value).join("|");
   const entries = [state, ...state.tasks].map(({ slots: { target = "-", amount } }) =>
     [target, amount ?? (options || "-")].join(" "),
   );
@@ -175,9 +174,9 @@ test.each([
   ["ㄴㄴ취소", "cancel-one"],
   ["네취소해주세요", "cancel-one"],
   ["아니보내줘", "unsure"],
-  ["ㄱㄱ", "unsure"],
+  ["ㄱㄱ", "yes"],
   ["ㅇ", "unsure"],
-  ["ㅇㅇ ㄱㄱ", "unsure"],
+  ["ㅇㅇ ㄱㄱ", "yes"],
   ["확인ㄴㄴ", "other"],
   ["좋아해줘", "other"],
   ["내", "other"],

@@ -8,6 +8,7 @@ import {
   type FormTexts,
   type IsoDate,
   type Locale,
+  type SlotValue,
 } from "dure/slots";
 import type { LookErrorKey, SlotErrorKey, SlotName, TransferSlots } from "./slots.ts";
 
@@ -53,7 +54,11 @@ type Tail<List extends readonly unknown[]> = List extends readonly [unknown, ...
   : never;
 
 const ko: Texts = {
-  buttons: { confirm: ["확인", "취소"], askContinue: ["계속 진행", "취소"] },
+  buttons: {
+    confirm: ["확인", "취소"],
+    askContinue: ["계속 진행", "취소"],
+    yesNo: ["네", "아니요"],
+  },
   labels: { slots: "이체 정보 정리 중", interaction: "답변 작성 중" },
   slotNames: {
     target: "받는 분",
@@ -79,7 +84,26 @@ const ko: Texts = {
     } as const satisfies Record<SlotName, string>;
     return sentence(progress && ko.progress(progress), questions[slot]);
   },
+  askSlots: (names, _slots, progress) =>
+    isTargetAndAmount(names)
+      ? sentence(progress && ko.progress(progress), "누구에게 얼마를 보낼까요?")
+      : undefined,
   slotError: (error) => errorText(error, SLOT_ERRORS_KO, LOOK_ERRORS_KO),
+  value: valueKo,
+  unread: (words) =>
+    `“${josa(`${words}”`, "은/는")} 알아듣지 못했어요. 아래 내용이 맞는지 봐 주세요.`,
+  derived: (words, shown) => `“${words}” = ${shown}`,
+  changeOrAdd: (current, other) => ({
+    question: `${recipientKo(current)} 대신 ${recipientKo(other)}에게 보낼까요, 아니면 ${recipientKo(other)}에게도 보낼까요?`,
+    buttons: [
+      `${josa(recipientKo(other), "으로/로")} 바꾸기`,
+      `${recipientKo(other)}에게도 보내기`,
+    ],
+  }),
+  passedOver: (names) => ({
+    question: `${names.map(recipientKo).join(", ")}에게도 보낼까요?`,
+    buttons: ["네", "아니요"],
+  }),
   confirmQuestion: (slots, progress) =>
     sentence(
       progress && ko.progress(progress),
@@ -97,6 +121,7 @@ const ko: Texts = {
       typeof number === "string" ? `거래 번호: ${number}` : undefined,
     ),
   added: (slots) => `${summaryKo(slots)} 이체도 더했어요. 차례가 되면 따로 여쭤볼게요.`,
+  removed: (slots) => `${summaryKo(slots)} 이체는 뺐어요.`,
   cancelled: "이체를 취소했어요. 보낸 돈은 없어요.",
   cancelledOne: "이 이체는 취소했어요.",
   restCancelled: "남은 이체는 보내지 않았어요.",
@@ -134,7 +159,11 @@ const ko: Texts = {
 };
 
 const en: Texts = {
-  buttons: { confirm: ["Confirm", "Cancel"], askContinue: ["Continue", "Cancel"] },
+  buttons: {
+    confirm: ["Confirm", "Cancel"],
+    askContinue: ["Continue", "Cancel"],
+    yesNo: ["Yes", "No"],
+  },
   labels: { slots: "Reading the transfer", interaction: "Writing an answer" },
   slotNames: {
     target: "recipient",
@@ -160,7 +189,22 @@ const en: Texts = {
     } as const satisfies Record<SlotName, string>;
     return sentence(progress && en.progress(progress), questions[slot]);
   },
+  askSlots: (names, _slots, progress) =>
+    isTargetAndAmount(names)
+      ? sentence(progress && en.progress(progress), "Who shall I send it to, and how much?")
+      : undefined,
   slotError: (error) => errorText(error, SLOT_ERRORS_EN, LOOK_ERRORS_EN),
+  value: valueEn,
+  unread: (words) => `I did not understand “${words}”. Please check what is below.`,
+  derived: (words, shown) => `“${words}” = ${shown}`,
+  changeOrAdd: (current, other) => ({
+    question: `Shall it go to ${other} instead of ${current}, or to ${other} too?`,
+    buttons: [`${other} instead`, `${other} too`],
+  }),
+  passedOver: (names) => ({
+    question: `Shall I also send to ${names.join(" and ")}?`,
+    buttons: ["Yes", "No"],
+  }),
   confirmQuestion: (slots, progress) =>
     sentence(
       progress && en.progress(progress),
@@ -178,6 +222,7 @@ const en: Texts = {
       typeof number === "string" ? `Transaction: ${number}` : undefined,
     ),
   added: (slots) => `Added: ${summaryEn(slots)}. I will ask about it when its turn comes.`,
+  removed: (slots) => `Taken out: ${summaryEn(slots)}.`,
   cancelled: "The transfer is cancelled. No money was sent.",
   cancelledOne: "This transfer is cancelled.",
   restCancelled: "The remaining transfers were not sent.",
@@ -220,31 +265,39 @@ const en: Texts = {
   },
 };
 
-function valueKo(slot: string, value: string | number): string {
-  return slot === "amount" ? formatAmount(Number(value), "ko") : String(value);
+function valueKo(slot: string, value: SlotValue): string {
+  if (slot === "amount") return formatAmount(Number(value), "ko");
+  return slot === "transfer_date" ? dateKo(String(value)) : String(value);
 }
 
-function valueEn(slot: string, value: string | number): string {
-  return slot === "amount" ? formatAmount(Number(value), "en") : String(value);
+function valueEn(slot: string, value: SlotValue): string {
+  if (slot === "amount") return formatAmount(Number(value), "en");
+  return slot === "transfer_date" ? dateEn(String(value)) : String(value);
 }
 
-function doubtKo(slot: string, [first, second]: readonly (string | number)[]): string {
+function isTargetAndAmount(names: readonly string[]): boolean {
+  return names.length === 2 && names.includes("target") && names.includes("amount");
+}
+
+function doubtKo(slot: string, [first, second]: readonly SlotValue[]): string {
   const name = ko.slotNames[slot as SlotName];
-  const again = `${josa(name, "을/를")} 정확히 말씀해 주세요.`;
-  if (first === undefined) return `${josa(name, "을/를")} 확실히 읽지 못했어요. ${again}`;
+  if (first === undefined) {
+    const again = `${josa(name, "을/를")} 정확히 말씀해 주세요.`;
+    return `${josa(name, "을/를")} 확실히 읽지 못했어요. ${again}`;
+  }
   const value = valueKo(slot, first);
   return second === undefined
-    ? `${josa(value, "이/가")} 맞는지 확실하지 않아요. ${again}`
-    : `${josa(value, "과/와")} ${valueKo(slot, second)} 중 어느 쪽인가요? ${again}`;
+    ? `${josa(name, "이/가")} ${josa(value, "이/가")} 맞나요?`
+    : `${josa(name, "은/는")} ${josa(value, "과/와")} ${valueKo(slot, second)} 중 어느 쪽인가요?`;
 }
 
-function doubtEn(slot: string, [first, second]: readonly (string | number)[]): string {
+function doubtEn(slot: string, [first, second]: readonly SlotValue[]): string {
   const name = en.slotNames[slot as SlotName];
   if (first === undefined) return `I could not read the ${name}. Please say it exactly.`;
   const value = valueEn(slot, first);
   return second === undefined
-    ? `I am not sure of ${value}. What exactly is the ${name}?`
-    : `Is it ${value} or ${valueEn(slot, second)}? Please say the ${name} exactly.`;
+    ? `Is ${value} the ${name}?`
+    : `Which ${name} do you mean, ${value} or ${valueEn(slot, second)}?`;
 }
 
 function statusKo({ slots, outcome, code }: TransferResult): string {

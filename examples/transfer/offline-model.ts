@@ -1,30 +1,32 @@
 import {
-  askedSlotOf,
   classifyReply,
+  deriveAmounts,
   findMoney,
   findPayments,
   findRecurrence,
   findWhen,
   fold,
+  moveWordsOf,
   parseAmount,
   parsePerson,
-  type Delta,
   type Locale,
   type MoneyReading,
+  type Move,
   type PaymentsReading,
-  type Progress,
+  type SlotChange,
   type SlotErrors,
-  type SlotOperation,
+  type SlotItem,
+  type SlotReading,
   type SlotValues,
 } from "dure/slots";
 import { MESSAGES } from "./messages.ts";
-import { SLOT_NAMES, SLOTS, type SlotErrorKey, type SlotName } from "./slots.ts";
+import { SLOT_NAMES, type SlotErrorKey, type SlotName } from "./slots.ts";
 
 /**
  * What stands in for the language model when none is configured: three deterministic functions, one
  * per agent. They read sentences by patterns, so they understand less than a model; they return raw
  * text (`"5만원"`), and the code that judges a model's answers judges theirs as well. They never
- * confirm and never cancel.
+ * confirm.
  */
 
 export type Scenario = "TRANSFER" | "GENERAL";
@@ -53,88 +55,180 @@ export function offlineIntent(text: string): {
 
 export interface OfflineSlotContext {
   readonly stage: string;
+  /** What is known: what "half of it" is counted from. */
+  readonly slots?: SlotValues | undefined;
   /** The slot that was asked for: a bare answer (`홍길동`, `5만`) fills it. */
   readonly askedSlot?: string | undefined;
 }
 
-/**
- * The slot agent: a delta, with `tasks` when one message holds several transfers. An empty delta
- * changes nothing.
- */
-export function offlineSlots(text: string, { stage, askedSlot }: OfflineSlotContext): Delta {
-  if (text.length > LONGEST_MESSAGE) return { operations: [], _meta: { because: "too-long" } };
+/** The slot agent: what a message changes, with the words that say it. */
+export function offlineSlots(text: string, context: OfflineSlotContext): SlotReading {
+  if (text.length > LONGEST_MESSAGE) return NOTHING;
   const line = text.normalize("NFC").replace(/\s+/g, " ").trim();
   const notes = readNotes(line);
+  if (BEYOND_PATTERNS.test(line)) return NOTHING;
+  const { negated, reported, supposed, changes } = moveWordsOf(notes.rest);
+  if (negated && !changes) return { ...NOTHING, kind: "refuse" };
+  if (reported || (supposed && context.stage !== "FILLING")) return NOTHING;
   // Nothing here can repeat a transfer, and one transfer is not what was asked for.
-  if (findRecurrence(notes.rest).length > 0) {
-    return { operations: [], _meta: { because: "recurring" } };
+  if (findRecurrence(notes.rest).length > 0) return NOTHING;
+
+  const items = itemsIn(line, notes, context);
+  const hasAny = items.length > 0 || notes.cleared.length > 0;
+  const note = hasAny ? unreadIn(notes.rest, items) : "";
+  return { kind: hasAny ? "details" : "other", items, clear: notes.cleared, note };
+}
+
+/** Places in a list, sums in several steps, one of two: what only a model makes out. */
+const BEYOND_PATTERNS =
+  /짜리|시급|시간치|더하기|[만천원]이나 |아니다 |둘 ?다|서로|[첫두세] ?번째|앞에|뒤에|것만|거만|라던데|라더라|라고 카톡|each of|\bboth\b|\bplus\b|\d x \d|\bswap|memo ?["“]|memo: ?\S+ ?로|— ?no,|\d% of/iu;
+
+const NOTHING: SlotReading = { kind: "other", items: [], clear: [], note: "" };
+
+function itemsIn(line: string, notes: Notes, context: OfflineSlotContext): readonly SlotItem[] {
+  const move = moveIn(notes.rest);
+  const people = readTasks(notes.rest);
+  if (move === "swap") return [{ move, changes: [] }];
+  if (move === "remove") return leavingOut(notes.rest);
+  if (people.length > 1) {
+    return people.map((raw, place) =>
+      itemOf(place === 0 ? { ...raw, ...notes.values } : raw, line, move),
+    );
   }
+  const item = itemOf(valuesIn(line, notes, context), line, move);
+  return item.changes.length > 0 ? [item] : [];
+}
 
-  const tasks = readTasks(notes.rest);
-  if (tasks.length > 1) {
-    const [first, ...others] = tasks;
-    return { operations: [], tasks: [{ ...first, ...notes.values }, ...others] };
+/**
+ * The first words of a message that none of its values stands in, and that are no ordinary words of
+ * an order. Patterns read less than a model: what they passed over is shown.
+ */
+function unreadIn(line: string, items: readonly SlotItem[]): string {
+  const read = items
+    .flatMap(({ entry = "", changes }) => [
+      entry,
+      ...changes.flatMap(({ value, quote }) => [quote, String(value)]),
+    ])
+    .filter((one) => one !== "");
+  let rest = line;
+  for (const words of read.toSorted((a, b) => b.length - a.length)) {
+    rest = rest.replaceAll(words, " ");
   }
+  for (const { words } of [...findMoney(line), ...findWhen(line, { today: "2000-01-01" })]) {
+    if (read.some((one) => one.includes(words) || words.includes(one))) {
+      rest = rest.replace(words, " ");
+    }
+  }
+  return (
+    ORDINARY.reduce((left, words) => left.replaceAll(words, " "), ` ${rest} `)
+      .replaceAll(/[\p{P}\p{S}ㄱ-ㅎㅏ-ㅣ]+/gu, " ")
+      .trim()
+      .split(/\s{2,}/)
+      .filter((words) => /[\p{L}\p{N}]{2}/u.test(words))[0] ?? ""
+  );
+}
 
-  const isAboutIt = stage !== "READY" || classifyReply(line).kind === "change";
-  const values: RawSlots =
-    !isAboutIt || isQuestionAboutADay(notes.rest)
-      ? notes.values
-      : {
-          ...readOrder(notes.rest),
-          ...readEdits(notes.rest),
-          ...notes.values,
-        };
-  const operations: SlotOperation[] = [
-    ...notes.cleared.map((slot) => ({ op: "clear", slot }) as const),
-    ...SLOT_NAMES.flatMap((slot) =>
-      values[slot] === undefined ? [] : [{ op: "set", slot, value: values[slot] } as const],
-    ),
-  ];
-  if (operations.length > 0) return { operations };
+/** Words of an order that carry no value. */
+const ORDINARY: readonly RegExp[] = [
+  /(?<=\s)(?:좀|꼭|지금|바로|빨리|얼른|그냥|그럼|그러면|그리고|또|이번엔|우리|울|내|제|아|앗|아차|아참|음|어|저기요?|저|그|참|미안|죄송한데|네|응|아니다?|아니요|근데|혹시|돈|금액|금액을|금액은|받는 ?사람[을은]?|수신자[를는]?|날짜[를는]?|각각|각자|전부|모두|다|하나|용돈|씩)(?=\s)/gu,
+  /(?:보내|부쳐|쏴|이체|송금|입금|해|바꿔|변경|수정|정정|추가|넣어|빼)(?: ?(?:해 ?)?(?:줘요?|주라|주세요|줄래요?|주실래요?|주십시오|줄 수 있어요?|드려요?|부탁(?:해요?|드려요|드립니다|합니다)?|할게요?|할래요?|하고|고|자|요|야|죠|해요?|으로|로|쥬|줭|줘여))*/gu,
+  /(?:부탁(?:해요?|드려요|드립니다|합니다)?|주세요|줘요?|해요?)(?=\s)/gu,
+  /(?<=\s)(?:한테|에게|께|님|씨|으로|로|을|를|은|는|이|가|도|만|씩|이요|요|에|날|까지|하고|이랑|랑|와|과|입니다|이에요|예요|이었어|였어|였다|이야|야|말고|대신|더|덜|깎아서|추가로)+(?=\s)/gu,
+  /\b(?:please|pls|send|transfer|wire|pay|give|can|could|you|i|want|to|the|a|an|of|and|for|from|on|at|by|it|its|it's|that|this|is|my|me|oh|um|uh|hey|ok|okay|well|so|sorry|wait|no|not|yes|make|change|also|too|add|instead|actually|meant|recipient|amount|now|then|each|with|won|more|less|some|money|just|let's|lets|would|like|go|should|be|as|thanks|thank|hi|hello)\b/giu,
+];
 
+function moveIn(line: string): Move {
+  const { changes, adds, removes, swaps } = moveWordsOf(line);
+  if (swaps) return "swap";
+  if (adds && !changes) return "add";
+  if (deriveAmounts(line, { current: 2 }).length > 0) return "correct";
+  if (removes && !changes) return "remove";
+  return changes && !adds ? "correct" : "set";
+}
+
+/** 영희는 빼줘, without Bob: whose transfer is not wanted. */
+function leavingOut(line: string): readonly SlotItem[] {
+  const [who] = line.split(
+    /(?:은|는|을|를)?\s*(?:빼|제외|없이)|\b(?:without|drop|remove|leave)\b/iu,
+  );
+  const rest = /\b(?:without|drop|remove|leave)\b\s*(?:out\s*)?(\p{L}+)/iu.exec(line)?.[1];
+  const name = parsePerson(rest ?? who ?? "");
+  return name.ok ? [{ move: "remove", entry: name.value, changes: [] }] : [];
+}
+
+function valuesIn(line: string, { rest, values }: Notes, context: OfflineSlotContext): RawSlots {
+  const { stage, askedSlot, slots = {} } = context;
+  const isAboutIt = stage !== "READY" || isChange(line) || isAnswer(line);
+  if (!isAboutIt || isQuestionAboutADay(rest)) return values;
+  const read = { ...readOrder(rest), ...readEdits(rest), ...values };
+  const isOther = read.target !== undefined && read.target !== slots["target"];
+  const known = !isOther && typeof slots["amount"] === "number" ? { current: slots["amount"] } : {};
+  const [derived] = deriveAmounts(rest, known).filter(({ isWhole }) => isWhole);
+  const amount = derived && `${derived.value}원`;
+  const target = read.target ?? (stage === "READY" ? otherNameIn(rest) : undefined);
+  const all = amount === undefined ? { ...read, target } : { ...read, target, amount };
+  if (Object.values(all).some((value) => value !== undefined)) return all;
   const asked = SLOT_NAMES.find((name) => name === askedSlot);
-  const bare = asked === undefined ? undefined : readBareAnswer(line, asked);
-  if (bare !== undefined) return { operations: [{ op: "set", slot: asked!, value: bare }] };
-  return { operations: [], _meta: { because: "nothing-found" } };
+  return asked === undefined ? all : { [asked]: readBareAnswer(line, asked) };
+}
+
+/** A sum that is computed, or a name alone: 반만, 영희. */
+function isAnswer(line: string): boolean {
+  return deriveAmounts(line, { current: 2 }).length > 0 || otherNameIn(line) !== undefined;
+}
+
+/** Who is named where nothing but a name is said: 영희로, 아 영희였다, make it Lucy instead. */
+function otherNameIn(line: string): string | undefined {
+  const named = NAMED_ALONE.exec(line)
+    ?.slice(1)
+    .find((name) => name !== undefined);
+  if (named === undefined || findWhen(line, { today: "2000-01-01" }).length > 0) return undefined;
+  const name = parsePerson(named);
+  return name.ok && !ANSWERS.has(classifyReply(named).kind) ? name.value : undefined;
+}
+
+const NAMED_ALONE =
+  /^(?:(?:아|앗|아차|음|어|참|아니|아니다)[,. ]+)?(?:(?:수신자|받는 ?사람|받는 ?분|대상)(?:을|를|은|는|이|가)? ?)?([가-힣]{2,4}?)(?:님|씨)?(?:한테|에게|께)?(?:으로|로)?(?:이었어|였어|이었다|였다|이야|야|이에요|예요|이요|요)?(?: ?(?:바꿔|변경|정정)(?: ?(?:줘|주세요))?)?[.!~? ]*$|^(?:oh,? |sorry,? |no,? |um,? |wait,? )*(?:the recipient is |it'?s |i meant? |make it |add |not \p{L}+, ?(?:but )?)?(?:to )?(\p{Lu}\p{L}+(?: \p{Lu}\p{L}+)?)(?: instead| with .+)?[.! ]*$/u;
+
+function isChange(line: string): boolean {
+  const { changes, adds } = moveWordsOf(line);
+  return changes || adds || classifyReply(line).kind === "change";
+}
+
+function itemOf(raw: RawSlots, line: string, move: Move): SlotItem {
+  const changes = SLOT_NAMES.flatMap((slot): SlotChange[] => {
+    const value = raw[slot];
+    return value === undefined ? [] : [{ slot, value, quote: quoteOf(value, line) }];
+  });
+  return { move, changes };
+}
+
+/** The words of the message that say a value; the whole message where the value is computed. */
+function quoteOf(value: string, line: string): string {
+  if (line.includes(value)) return value;
+  const sum = parseAmount(value);
+  const said = findMoney(line).find((one) => one.ok && sum.ok && one.value === sum.won);
+  if (said) return said.words;
+  return sum.ok && deriveAmounts(line, { current: 1 }).length > 0 ? line : "";
 }
 
 export interface OfflineReplyContext {
   readonly text: string;
   readonly locale: Locale;
   readonly stage: string;
-  readonly slots: SlotValues;
   readonly slotErrors: SlotErrors;
-  readonly progress?: Progress | undefined;
 }
 
-/**
- * The interaction agent: explains errors first, then asks for one missing slot; outside a transfer
- * it makes small talk.
- */
-export function offlineReply({
-  text,
-  locale,
-  stage,
-  slots,
-  slotErrors,
-  progress,
-}: OfflineReplyContext): string {
+/** The interaction agent: an answer on the way, and small talk. */
+export function offlineReply({ text, locale, stage, slotErrors }: OfflineReplyContext): string {
   const texts = MESSAGES[locale];
   if (stage === "ANSWERING" && ASKS_WHAT_IS_POSSIBLE.test(fold(text))) {
     const known = Object.values(slotErrors).map((error) => texts.slotError(error as SlotErrorKey));
     if (known.length > 0) return known.join(" ");
   }
-  if (stage !== "FILLING") {
-    const { fallback, unclear } = texts.smallTalk;
-    const answer = smallTalk(text, locale);
-    return stage === "READY" && answer === fallback ? unclear : answer;
-  }
-
-  const errors = Object.values(slotErrors).map((error) => texts.slotError(error as SlotErrorKey));
-  const asked = askedSlotOf(slots, slotErrors, SLOTS) as SlotName | undefined;
-  const question = asked === undefined ? [] : [texts.askSlot(asked, slots, progress)];
-  return [...errors, ...question].join(" ");
+  const { fallback, unclear } = texts.smallTalk;
+  const answer = smallTalk(text, locale);
+  return stage === "READY" && answer === fallback ? unclear : answer;
 }
 
 const ASKS_WHAT_IS_POSSIBLE = /얼마|잔액|한도|왜|how much|balance|limit|why/u;
@@ -163,12 +257,14 @@ const ASKS_ABOUT =
 
 const QUOTES = `"'“”‘’「」『』`;
 
-/** Memo and alias are read first and taken out: whatever stands in them is a note, not an order. */
-function readNotes(line: string): {
+interface Notes {
   readonly rest: string;
   readonly values: RawSlots;
   readonly cleared: readonly SlotName[];
-} {
+}
+
+/** Memo and alias are read first and taken out: whatever stands in them is a note, not an order. */
+function readNotes(line: string): Notes {
   let rest = line;
   const values: RawSlots = {};
   const cleared: SlotName[] = [];

@@ -107,7 +107,7 @@ describe("the scenarios of the table", () => {
   test("a transfer: slot by slot, confirmed, receipt, reset; memory stays", async () => {
     await using desk = await openDesk();
 
-    expect((await desk.say("이체하고 싶어")).message).toBe("누구에게 보낼까요?");
+    expect((await desk.say("이체하고 싶어")).message).toBe("누구에게 얼마를 보낼까요?");
     expect((await desk.say("홍길동")).message).toBe("홍길동님에게 얼마를 보낼까요?");
     const asked = await desk.say("5만원");
     expect(asked).toMatchObject({

@@ -4,6 +4,7 @@ import {
   isIsoDate,
   MESSAGE_ERRORS,
   moneyReader,
+  moveWordsOf,
   namesATime,
   parseMoney,
   parseWhen,
@@ -69,7 +70,7 @@ const MAX_NOTE = 60;
 export const SLOTS = {
   target: {
     required: true,
-    type: "text",
+    type: "person",
     identifies: true,
     description: {
       ko: "받는 분. 이름, 별명, 계좌번호",
@@ -184,18 +185,29 @@ function readDate(raw: unknown, context: SlotContext): SlotRead<IsoDate> {
 const DOUBTS = {
   "each-or-total": { amount: "AMOUNT_EACH_OR_TOTAL" },
   "several-amounts": { amount: "AMOUNT_SEVERAL" },
-  "one-name-or-two": { target: "TARGET_ONE_OR_TWO" },
+  // The model says whether it is one.
+  "one-name-or-two": {},
   // Whose it is is asked anyway.
   "amount-without-person": {},
 } as const satisfies Record<PaymentDoubt, Partial<Record<SlotName, SlotErrorKey>>>;
 
 /** What a sentence leaves open, whatever a model makes of it. */
-export function doubtsIn(message: string): Readonly<Record<string, string>> {
-  return Object.assign({}, ...findPayments(message).doubts.map((doubt) => DOUBTS[doubt])) as Record<
-    string,
-    string
-  >;
+export function doubtsIn(message: string, entries = 2): Readonly<Record<string, string>> {
+  const { doubts: all } = findPayments(message);
+  const doubts = all.filter((doubt) => !isSettled(doubt, message, entries));
+  return Object.assign({}, ...doubts.map((doubt) => DOUBTS[doubt])) as Record<string, string>;
 }
+
+/** 3만원, 아니 4만원; 50,000 to both: the words say themselves what is meant. */
+function isSettled(doubt: PaymentDoubt, message: string, entries: number): boolean {
+  if (doubt === "each-or-total") return entries < 2 || /\bboth\b|둘 ?다/iu.test(message);
+  if (doubt !== "several-amounts") return false;
+  if (entries > 1) return true;
+  return moveWordsOf(message).changes || TAKEN_BACK.test(message);
+}
+
+const TAKEN_BACK =
+  /(?:^|[^\p{L}])(?:아니|아니다|아 잠깐|맞다|메모|no|oops|i mean|make that|sorry|memo|note|yes)(?![\p{L}])|말고|\n/iu;
 
 /** Names of the slots, as they stand in the state, in deltas and in `slots` of a request. */
 export const SLOT_NAMES = Object.keys(SLOTS) as readonly SlotName[];

@@ -8,6 +8,10 @@ const question = testsIn("packages/dure/src/engine/turn/question.test.ts");
 const decide = testsIn("examples/transfer/decide.test.ts");
 const check = testsIn("packages/dure/src/parse/check.test.ts");
 const proposals = testsIn("examples/transfer/proposals.test.ts");
+const REFEREE = "packages/dure/src/slots/referee.ts";
+const referee = testsIn("packages/dure/src/slots/referee.test.ts");
+const moves = testsIn("packages/dure/src/slots/moves.test.ts");
+const words = testsIn("packages/dure/test/words/words.test.ts");
 const look = testsIn("examples/transfer/look-at-bank.test.ts");
 const doorApprovals = testsIn("packages/dure/test/repeats/door-approvals.test.ts");
 const NOTHING = "answers nothing:";
@@ -146,11 +150,52 @@ export const ANSWER_GUARDS: readonly Guard[] = [
     why: "15,000 is read where 5,000 may be meant",
   },
   {
-    id: "proposal.unsure",
-    at: { file: "packages/dure/src/slots/held.ts" },
-    find: 'if (check.sure !== "exact") return unsure(check.value, ...check.others);',
-    replace: "",
+    id: "referee.rough",
+    at: { file: REFEREE },
+    find: 'rough: "ask",\n    computed: "derived",\n    other: "ask",\n    refused: "refuse",\n    nothing: "derived",',
+    replace:
+      'rough: "accept",\n    computed: "derived",\n    other: "ask",\n    refused: "refuse",\n    nothing: "derived",',
     tests: proposals("the person is asked where the model takes"),
     why: "a rough amount is booked as if it were exact",
+  },
+  {
+    id: "referee.other",
+    at: { file: REFEREE },
+    find: 'other: "ask",\n    refused: "refuse",\n    nothing: "derived",',
+    replace: 'other: "accept",\n    refused: "refuse",\n    nothing: "derived",',
+    tests: words("with a rude model nothing that was not meant is shown without a mark"),
+    why: "another amount than the words say is shown as if they said it",
+  },
+  {
+    id: "referee.pair",
+    at: { file: REFEREE },
+    find: "const other = seePair(proposed, against);",
+    replace: "const other = undefined as Sight | undefined;",
+    tests: words("with a rude model nothing that was not meant is shown without a mark"),
+    why: "two people get each other's sums",
+  },
+  {
+    id: "referee.name",
+    at: { file: "packages/dure/src/slots/names-said.ts" },
+    find: String.raw`if (/[\p{L}\p{N}]$/u.test(before) && !ENDED.test(before)) continue;`,
+    replace: "",
+    tests: referee("no name is cut out of another word"),
+    why: "길동 is paid where 홍길동 was said",
+  },
+  {
+    id: "moves.another",
+    at: { file: "packages/dure/src/slots/moves.ts" },
+    find: 'return manner === "adds" ? { at: "new" } : { at: "open", other };',
+    replace: 'return { at: "new" };',
+    tests: moves("a bare name beside a known one is asked about"),
+    why: "who was replaced is asked first, and paid",
+  },
+  {
+    id: "reply.marks",
+    at: { file: "packages/dure/src/slots/heard-reply.ts" },
+    find: 'return read.kind === "yes" ? { ...read, words: reply.words } : undefined;',
+    replace: 'return { ...read, kind: "yes", words: reply.words };',
+    tests: words("with a competent model nothing wrong is shown, and few are asked in vain"),
+    why: "any words beside what was shown are a yes",
   },
 ];

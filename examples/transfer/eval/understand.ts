@@ -1,6 +1,7 @@
 import {
   classifyReply,
   dayReader,
+  deriveAmounts,
   findMoney,
   findPayments,
   findRecurrence,
@@ -11,7 +12,7 @@ import {
   type MoneyReading,
   type ReplyKind,
 } from "dure/slots";
-import type { PaymentLabel, Utterance } from "./utterances.ts";
+import { SHOWN, type PaymentLabel, type Utterance } from "./utterances.ts";
 
 /** What was made of an utterance. */
 export interface Outcome {
@@ -80,9 +81,11 @@ function readReply(text: string, clock: Clock): Outcome {
   const amounts = findMoney(text);
   const people = findPayments(text).payments.map(({ to }) => to);
   const [amount] = amounts;
-  const value = amount?.ok === true ? { won: amount.value } : {};
-  const asks = day.asks || amounts.length > 1 || isUnsure(amount);
-  return { kind, payments: [{ to: people.at(-1) ?? "", ...value }], day: day.value, asks };
+  const [derived, ...others] = deriveAmounts(text, { current: SHOWN.won });
+  const won = derived?.value ?? (amount?.ok === true ? amount.value : undefined);
+  const isDoubted = derived ? others.length > 0 || !derived.isWhole : isUnsure(amount);
+  const asks = day.asks || amounts.length > 1 || isDoubted;
+  return { kind, payments: [{ to: people.at(-1) ?? "", won }], day: day.value, asks };
 }
 
 function readAnswer(text: string, asked: Utterance["asked"], clock: Clock): Outcome {

@@ -14,7 +14,7 @@ import { estimateTokens } from "./prices.ts";
 
 /** Upper bounds by `estimateTokens`, which counts a Hangul syllable as one token. */
 const MAX_TOKENS = {
-  slots: { ko: 480, en: 320 },
+  slots: { ko: 540, en: 380 },
   memory: { ko: 125, en: 100 },
   "memory-first": { ko: 100, en: 80 },
   router: { ko: 120, en: 90 },

@@ -1,12 +1,13 @@
 import type { JsonObject } from "../kernel/json.ts";
 import { isTerminal, moveStage, type Stage, type TerminalStage } from "./stages.ts";
 import {
-  readTask,
+  asOfToday,
+  entryOf,
   validateSlots,
   withoutWrong,
   withStageOfSlots,
   type FormContext,
-} from "./delta.ts";
+} from "./entries.ts";
 import { emptyForm, type FormResult, type FormState } from "./form-state.ts";
 
 /**
@@ -24,8 +25,8 @@ export type FlowStep =
     };
 
 /**
- * Turns in FILLING after which an entry is given up. Source: docs/spec/conversation §8,
- * `MAX_FILL_TURNS`.
+ * Turns in a row without anything new after which an entry is given up. Source:
+ * docs/spec/conversation §8, `MAX_FILL_TURNS`.
  */
 const DEFAULT_MAX_FILL_TURNS = 5;
 
@@ -36,11 +37,16 @@ export function startFlow(flowId: string): FormState {
 }
 
 /**
- * Counts a turn that ended in FILLING; the one after `maxFillTurns` makes the entry UNSUPPORTED.
- * Other stages pass through.
+ * Counts a turn that ended in FILLING and brought nothing new; the one after `maxFillTurns` makes the
+ * entry UNSUPPORTED. What is new begins the count again. Other stages pass through.
  */
-export function countFillTurn(state: FormState, maxFillTurns = DEFAULT_MAX_FILL_TURNS): FormState {
+export function countFillTurn(
+  state: FormState,
+  isNew: boolean,
+  maxFillTurns = DEFAULT_MAX_FILL_TURNS,
+): FormState {
   if (state.stage !== "FILLING") return state;
+  if (isNew) return { ...state, meta: { ...state.meta, fill_turns: 0 } };
   const counted = { ...state, meta: { ...state.meta, fill_turns: state.meta.fill_turns + 1 } };
   return counted.meta.fill_turns > maxFillTurns ? { ...counted, stage: "UNSUPPORTED" } : counted;
 }
@@ -136,8 +142,8 @@ export function nextEntry(state: FormState, context: FormContext): FlowStep {
     return { ok: false, code: "QUEUE_EMPTY", because: "No entry waits.", state };
   }
 
-  const today = readTask(next.slots, context);
-  const errors = { ...next.slot_errors, ...today.slot_errors };
+  const today = asOfToday(entryOf(next), context);
+  const { choice: _, ...meta } = state.meta;
   const loaded: FormState = {
     ...recordResult(state),
     stage: "INIT",
@@ -145,8 +151,10 @@ export function nextEntry(state: FormState, context: FormContext): FlowStep {
     tasks,
     index: state.index + 1,
     meta: {
-      ...state.meta,
-      slot_errors: errors,
+      ...meta,
+      slot_errors: today.slot_errors,
+      derived: today.derived,
+      doubts: today.doubts,
       fill_turns: 0,
       confirmed: "",
       awaiting_continue: state.stage === "FAILED",

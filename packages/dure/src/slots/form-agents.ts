@@ -1,17 +1,21 @@
 import { z } from "zod";
 import { conversationalAgent, type Agent, type PromptsByLanguage } from "../engine/agent/agent.ts";
 import { DureError } from "../kernel/errors.ts";
-import type { SlotSpecs } from "./form.ts";
+import { specsOf } from "./deeds.ts";
+import type { SlotForm, SlotSpecs } from "./form.ts";
 import { slotReadingSchema } from "./prompts.ts";
 
 /**
- * The two agents of a form: one reads, one words. What they may do is kept by the form's code. The
- * reader's prompt is `prompts/slots.<language>.md`, filled with the form's slots.
+ * The two agents of a form: one reads, one answers what is asked on the way. What they may do is kept
+ * by the form's code. The reader's prompt is `prompts/slots.<language>.md`, filled with the form's
+ * slots. A form with several deeds gives both: `slotAgents({ slots, deeds }, prompts)`.
  */
 export function slotAgents(
-  specs: SlotSpecs,
+  // oxlint-disable-next-line typescript/no-explicit-any -- the deeds are asked for their names alone
+  of: SlotSpecs | Pick<SlotForm<any>, "slots" | "deeds">,
   prompts: { readonly interaction: string | PromptsByLanguage },
 ): { readonly slots: Agent; readonly interaction: Agent } {
+  const specs = isForm(of) ? specsOf(of) : of;
   return {
     slots: conversationalAgent({
       name: "slots",
@@ -30,6 +34,14 @@ export function slotAgents(
   };
 }
 
+/** A slot has a schema; the two parts of a form have none. */
+function isForm(
+  of: SlotSpecs | Pick<SlotForm, "slots" | "deeds">,
+): of is Pick<SlotForm, "slots" | "deeds"> {
+  const { slots } = of;
+  return typeof slots === "object" && !("schema" in slots && "parse" in slots);
+}
+
 /** The shape of a reading of these slots. */
 export function readingSchemaOf(specs: SlotSpecs): ReturnType<typeof slotReadingSchema> {
   const [first, ...others] = Object.keys(specs);
@@ -45,7 +57,7 @@ const factsSchema = z.object({
   today: z.string(),
   /** `ANSWERING`: a question on the way is answered, and no slot is asked for. */
   stage: z.string(),
-  slots: z.record(z.string(), z.union([z.string(), z.number()])),
+  slots: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])),
   slot_errors: z.record(z.string(), z.string()),
   /** The same errors in words. */
   problems: z.array(z.string()),

@@ -1,5 +1,5 @@
 import type { TurnContext } from "../engine/turn/turn-context.ts";
-import { withoutWrong } from "./delta.ts";
+import { withoutWrong, type FormContext } from "./entries.ts";
 import type { SlotForm } from "./form.ts";
 import type { FormState } from "./form-state.ts";
 
@@ -14,8 +14,9 @@ export interface Looked {
 /** Asks the outside, by the form's look, before a person is asked for a yes. */
 export async function lookBefore(
   turn: TurnContext,
-  { look, slots: specs }: SlotForm,
+  look: SlotForm["look"],
   state: FormState,
+  { specs }: Pick<FormContext, "specs">,
 ): Promise<Looked> {
   if (!look) return { state, isUnchecked: false };
   const { slots } = state;

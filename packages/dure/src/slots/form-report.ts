@@ -1,5 +1,6 @@
 import type { JsonObject } from "../kernel/json.ts";
 import { countResults } from "./batch.ts";
+import { isNeeded } from "./entries.ts";
 import type { FormTexts, SlotSpecs } from "./form.ts";
 import type { FormResult, FormState } from "./form-state.ts";
 
@@ -47,12 +48,12 @@ export function cardOf(
     editable,
     index,
     total,
-    slots: Object.entries(specs).map(([name, { required }]) => {
+    slots: Object.entries(specs).map(([name, spec]) => {
       const error = meta.slot_errors[name];
       return {
         name,
         label: texts.slotNames[name] ?? name,
-        required,
+        required: isNeeded(spec, slots),
         value: slots[name] ?? null,
         error: error && texts.slotError(error),
       };

@@ -1,35 +1,50 @@
 import { DureError } from "../kernel/errors.ts";
 import type { TurnContext } from "../engine/turn/turn-context.ts";
 import { promptMoment } from "../models/prompt-files.ts";
-import { asksForStatus, claimsDeed } from "./claims.ts";
-import { askedSlotOf, missingSlots } from "./delta.ts";
+import { asksForStatus, reportsDeed } from "./claims.ts";
+import { askedSlotOf, isNeeded, missingSlots } from "./entries.ts";
 import { contextBlock, readingSchemaOf, type FormFacts } from "./form-agents.ts";
-import type { FormTexts, SlotForm } from "./form.ts";
-import type { FormResult, FormState } from "./form-state.ts";
-import { holdReading, type HeldReading, type SlotDoubt } from "./held.ts";
+import type { Contact, FormTexts, SlotForm, SlotSpecs } from "./form.ts";
+import type { FormResult, FormState, SlotValues } from "./form-state.ts";
+import { hold, type Heard } from "./hearing.ts";
 import { todayIn, type IsoDate } from "../parse/days.ts";
 import { findMoney } from "../parse/find-money.ts";
 import { findRecurrence } from "../parse/recurrence.ts";
 import type { Reply } from "../parse/reply.ts";
 import type { Locale } from "../parse/text.ts";
 import { findWhen } from "../parse/when.ts";
-import { slotPrompt, type MessageKind, type SlotPromptFacts, type SlotReading } from "./prompts.ts";
+import { slotPrompt, type SlotPromptFacts, type SlotReading } from "./prompts.ts";
+
+/** The parts of a form that its speech needs. */
+export interface Spoken {
+  readonly form: SlotForm;
+  readonly specs: SlotSpecs;
+  readonly texts: FormTexts;
+  readonly locale: Locale;
+}
+
+/** Most contacts that are looked at. */
+const MAX_CONTACTS = 500;
+/** Entries of before that the model is told. */
+const MAX_FINISHED = 3;
 
 /**
- * What the models of a form are asked, and what of their words is shown. A model reads and words;
- * it decides nothing, and it never says that something was done.
+ * What the models of a form are asked, and what of their words is shown. A model reads, and answers
+ * what is asked on the way. It decides nothing, and it never says that something was done.
  */
 export class FormSpeech {
   readonly #turn: TurnContext;
   readonly #form: SlotForm;
+  readonly #specs: SlotSpecs;
   readonly #locale: Locale;
   readonly #texts: FormTexts;
 
-  constructor(turn: TurnContext, form: SlotForm, locale: Locale) {
+  constructor(turn: TurnContext, { form, specs, texts, locale }: Spoken) {
     this.#turn = turn;
     this.#form = form;
+    this.#specs = specs;
     this.#locale = locale;
-    this.#texts = form.texts[locale];
+    this.#texts = texts;
   }
 
   /** The day on which the message was sent, where the person is: what 내일 is counted from. */
@@ -41,88 +56,116 @@ export class FormSpeech {
    * What the slot agent reads in the message, held against the message; undefined where it gives
    * nothing that can be read.
    */
-  async hear(state: FormState, replaces: boolean): Promise<HeldReading | undefined> {
-    const reading = await this.#reading(state);
+  async hear(state: FormState): Promise<Heard | undefined> {
+    const finished = SPEAKS_OF_BEFORE.test(this.#turn.message) ? await this.#finished() : [];
+    const reading = await this.#reading(state, finished);
     if (!reading) return undefined;
     const { message } = this.#turn;
-    const { slots: specs, doubts } = this.#form;
-    const doubted = doubts?.(message) ?? {};
-    return holdReading(reading, { specs, message, state, doubted, replaces, today: this.today });
+    return hold(reading, {
+      specs: this.#specs,
+      texts: this.#texts,
+      locale: this.#locale,
+      message,
+      state,
+      last: finished[0],
+      contacts: await this.#contacts(reading),
+      doubted: this.#form.doubts?.(message, reading.items.length) ?? {},
+      today: this.today,
+    });
   }
 
-  async #reading(state: FormState): Promise<SlotReading | undefined> {
+  async #reading(
+    state: FormState,
+    finished: readonly SlotValues[],
+  ): Promise<SlotReading | undefined> {
     try {
       const { data } = await this.#turn.agent("slots", this.#texts.labels.slots, {
         show: false,
         context: this.#context("slots", state, "fill"),
-        prompt: slotPrompt(this.#promptFacts(state), this.#turn.prompt("slots")),
+        prompt: slotPrompt(this.#promptFacts(state, finished), this.#turn.prompt("slots")),
       });
       // A turn that an older release began may have recorded another shape.
-      return readingSchemaOf(this.#form.slots).safeParse(data).data;
+      return readingSchemaOf(this.#specs).safeParse(data).data;
     } catch (error) {
       if (isUnreadable(error)) return undefined;
       throw error;
     }
   }
 
-  #promptFacts(state: FormState): SlotPromptFacts {
+  /** Whom the person knows by which name; asked where the message may name one. */
+  async #contacts({ items }: SlotReading): Promise<readonly Contact[]> {
+    const { entities } = this.#form;
+    const isPerson = ({ slot }: { slot: string }): boolean => this.#specs[slot]?.type === "person";
+    if (!entities?.contacts || !items.some(({ changes }) => changes.some(isPerson))) return [];
+    const found = await this.#turn.step("contacts", () => entities.contacts!(this.#turn));
+    return found.slice(0, MAX_CONTACTS);
+  }
+
+  async #finished(): Promise<readonly SlotValues[]> {
+    const flows = await this.#turn.finishedFlows();
+    const results = flows
+      .filter(({ flow }) => flow === this.#form.flow)
+      .map(({ data }) => data as FormResult)
+      .filter(({ outcome }) => outcome === "done");
+    return results.slice(0, MAX_FINISHED).map(({ slots }) => slots);
+  }
+
+  #promptFacts(state: FormState, finished: readonly SlotValues[]): SlotPromptFacts {
     const { timeZone, acceptedAt } = this.#turn;
-    const { slots: specs, examples } = this.#form;
     const { slotNames } = this.#texts;
     return {
       language: this.#locale,
       today: promptMoment(acceptedAt, timeZone),
       zone: timeZone,
-      slots: Object.entries(specs).map(([name, { description, required }]) => ({
+      slots: Object.entries(this.#specs).map(([name, spec]) => ({
         name,
-        description: description?.[this.#locale] ?? slotNames[name] ?? name,
-        required,
+        description: described(slotNames[name] ?? name, spec.description?.[this.#locale]),
+        required: isNeeded(spec, state.slots),
       })),
-      known: state.slots,
+      known: knownIn(state),
+      finished,
       lastQuestion: this.#lastQuestion(state),
-      examples: examples?.[this.#locale],
+      examples: this.#form.examples?.[this.#locale],
     };
   }
 
-  /** In the words of the form: what it was asked in may have been a model's. */
   #lastQuestion(state: FormState): string | undefined {
     const { stage, slots, index, total } = state;
     if (stage === "READY") return this.#texts.confirmQuestion(slots, { index, total });
-    return stage === "FILLING" ? this.plainSlotQuestion(state) || undefined : undefined;
+    return stage === "FILLING" ? this.slotQuestion(state) || undefined : undefined;
   }
 
-  /** Asks which value is meant: of the slot that is asked for, else of the first. */
-  #doubtQuestion(state: FormState, doubts: readonly SlotDoubt[]): string {
-    const { slots, meta } = state;
-    const asked = askedSlotOf(slots, meta.slot_errors, this.#form.slots);
-    const [doubt] = doubts.toSorted((a, b) => Number(b.slot === asked) - Number(a.slot === asked));
-    return doubt ? this.#texts.doubt(doubt.slot, doubt.options) : this.plainSlotQuestion(state);
+  /** Asks for what is missing: the one that is wrong, else all of them at once, else the next. */
+  slotQuestion({ slots, meta, index, total }: FormState): string {
+    const progress = { index, total };
+    const asked = askedSlotOf(slots, meta.slot_errors, this.#specs);
+    if (asked === undefined) return "";
+    const missing = missingSlots(slots, this.#specs);
+    const isPlain = meta.slot_errors[asked] === undefined && missing.length > 1;
+    const all = isPlain ? this.#texts.askSlots?.(missing, slots, progress) : undefined;
+    return all ?? this.#texts.askSlot(asked, slots, progress);
   }
 
-  /** The words that ask for the next slot, after what was wrong; or which value is meant. */
-  async question(state: FormState, doubts: readonly SlotDoubt[]): Promise<string> {
-    if (doubts.length > 0) return this.#doubtQuestion(state, doubts);
-    return (await this.#words(state, "fill")) ?? this.plainQuestion(state);
-  }
-
-  /** The next slot alone, in the form's own words: after an answer on the way. */
-  plainSlotQuestion({ slots, meta, index, total }: FormState): string {
-    const asked = askedSlotOf(slots, meta.slot_errors, this.#form.slots);
-    return asked === undefined ? "" : this.#texts.askSlot(asked, slots, { index, total });
+  /** What is wrong, then what is asked: always in the form's own words, with every error. */
+  question(state: FormState): string {
+    const errors = Object.values(state.meta.slot_errors).map((error) =>
+      this.#texts.slotError(error),
+    );
+    return [...new Set(errors), this.slotQuestion(state)].filter(Boolean).join(" ");
   }
 
   /**
    * An answer to what the person said besides: what cannot be done and what became of earlier
-   * entries by code, the rest by the agent. A change of what is asked about, which the reader has
-   * passed over (`kind`), is said not to be understood: who hears small talk may say yes to what was
-   * not changed.
+   * entries by code, the rest by the agent. A change of what is asked about that was not understood
+   * is said so: who hears small talk may say yes to what was not changed.
    */
-  async aside(state: FormState, reply: Reply, kind?: MessageKind): Promise<string> {
+  async aside(state: FormState, reply: Reply): Promise<string> {
     const byCode = this.refusal() ?? (await this.status(reply));
-    if (byCode === undefined && state.stage === "READY" && this.#namesAChange(reply)) {
-      return kind === "details" ? "" : this.#texts.slotError("UNREADABLE");
+    if (byCode !== undefined) return byCode;
+    if (state.stage === "READY" && this.#namesAChange(reply)) {
+      return this.#texts.slotError("UNREADABLE");
     }
-    return byCode ?? (await this.#words(state, "answer")) ?? this.#texts.noAnswer;
+    return (await this.#words(state)) ?? this.#texts.noAnswer;
   }
 
   #namesAChange({ kind, because, words }: Reply): boolean {
@@ -135,7 +178,7 @@ export class FormSpeech {
   refusal(): string | undefined {
     const { slots, author, message } = this.#turn;
     if (slots || author !== "person") return undefined;
-    if (repeatsInVain(message, this.#form)) return this.#texts.noRepeats;
+    if (repeatsInVain(message, this.#specs)) return this.#texts.noRepeats;
     return this.#form.refuses?.(message, this.#locale);
   }
 
@@ -148,11 +191,13 @@ export class FormSpeech {
   }
 
   /** The agent's words; absent where it gives none that may be shown. */
-  async #words(state: FormState, moment: Moment): Promise<string | undefined> {
+  async #words(state: FormState): Promise<string | undefined> {
+    const own = Object.values(this.#texts.slotNames);
+    const mayBeShown = (text: string): boolean => !reportsDeed(text, own);
     try {
       const { text } = await this.#turn.agent("interaction", this.#texts.labels.interaction, {
         show: mayBeShown,
-        context: this.#context("interaction", state, moment),
+        context: this.#context("interaction", state, "answer"),
       });
       return text !== "" && mayBeShown(text) ? text : undefined;
     } catch (error) {
@@ -161,17 +206,8 @@ export class FormSpeech {
     }
   }
 
-  /** What is wrong, then the next slot, in the form's own words: of what only code has seen. */
-  plainQuestion(state: FormState): string {
-    const errors = Object.values(state.meta.slot_errors).map((error) =>
-      this.#texts.slotError(error),
-    );
-    return [...errors, this.plainSlotQuestion(state)].filter(Boolean).join(" ");
-  }
-
   #context(agent: FormFacts["agent"], state: FormState, moment: Moment): string {
     const { stage, slots, meta, index, total } = state;
-    const { slots: specs } = this.#form;
     const isFilling = stage === "FILLING";
     const isAnswering = isFilling && moment === "answer";
     return contextBlock({
@@ -182,21 +218,31 @@ export class FormSpeech {
       slots,
       slot_errors: meta.slot_errors,
       problems: Object.values(meta.slot_errors).map((error) => this.#texts.slotError(error)),
-      missing: missingSlots(slots, specs),
-      asked_slot: isFilling ? askedSlotOf(slots, meta.slot_errors, specs) : undefined,
+      missing: missingSlots(slots, this.#specs),
+      asked_slot: isFilling ? askedSlotOf(slots, meta.slot_errors, this.#specs) : undefined,
       progress: { index, total },
     });
   }
 }
 
-/** Whether a model's words claim nothing that only the ledger can know. */
-function mayBeShown(text: string): boolean {
-  return !claimsDeed(text);
+/** A slot's name for people, with what its author or its kind says of it. */
+function described(name: string, description: string | undefined): string {
+  if (description === undefined || description.includes(name)) return description ?? name;
+  return `${name}. ${description}`;
+}
+
+/** Words that may speak of an entry that ended. */
+const SPEAKS_OF_BEFORE =
+  /지난 ?번|저번|아까|방금|전에|똑같|같은|그때|늘 ?하던|매번|다시|last time|same|again|as before|usual|previous|repeat/iu;
+
+/** The current entry, and those that wait behind it. */
+function knownIn({ slots, tasks }: FormState): Readonly<Record<string, unknown>> {
+  return tasks.length === 0 ? slots : { ...slots, waiting: tasks.map((task) => task.slots) };
 }
 
 /** Whether a message wants a repetition that no slot takes. */
-function repeatsInVain(message: string, { slots }: SlotForm): boolean {
-  const takesIt = Object.values(slots).some(({ type }) => type === "recurrence");
+function repeatsInVain(message: string, specs: SlotSpecs): boolean {
+  const takesIt = Object.values(specs).some(({ type }) => type === "recurrence");
   return !takesIt && findRecurrence(message).length > 0;
 }
 

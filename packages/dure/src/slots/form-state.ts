@@ -1,10 +1,10 @@
 import { z } from "zod";
 import { defineState, type StateDefinition } from "../engine/turn/state.ts";
-import type { FormTexts, SlotSpecs } from "./form.ts";
+import type { FormTexts, SlotSpecs, SlotValue } from "./form.ts";
 import { NEXT_STAGES, STAGES, TERMINAL_STAGES } from "./stages.ts";
 
 /** Values as they are stored, by slot. */
-export type SlotValues = Readonly<Record<string, string | number>>;
+export type SlotValues = Readonly<Record<string, SlotValue>>;
 
 /** What is wrong with a slot, by slot; `_unclear` is about the whole message. */
 export type SlotErrors = Readonly<Record<string, string>>;
@@ -15,11 +15,33 @@ export type SlotErrors = Readonly<Record<string, string>>;
  */
 export const MESSAGE_ERRORS = ["UNREADABLE", "UNKNOWN_SLOT", "TOO_MANY_TASKS", "UNSURE"] as const;
 
-/** An entry that waits: checked when it was said, and again when it becomes the current one. */
-export interface FormTask {
+/** What a value may be, of which it must be asked; `note` says how it follows from the words. */
+export interface DoubtOption {
+  readonly value: SlotValue;
+  readonly note?: string | undefined;
+}
+
+/** By slot: which of these is meant. Empty: nothing was read. */
+export type OpenDoubts = Readonly<Record<string, readonly DoubtOption[]>>;
+
+/** What is known of one entry. */
+export interface Entry {
   readonly slots: SlotValues;
   readonly slot_errors: SlotErrors;
+  /** By slot: how a value follows from words that do not say it, as it is shown. */
+  readonly derived: Readonly<Record<string, string>>;
+  readonly doubts: OpenDoubts;
 }
+
+/** An entry that waits: checked when it was said, and again when it becomes the current one. */
+export type FormTask = Pick<Entry, "slots" | "slot_errors"> & Partial<Entry>;
+
+/** What is asked before a form goes on, with two buttons. */
+export type OpenChoice =
+  /** Whether another entry stands in the place of the current one, or behind it. */
+  | { readonly about: "change-or-add"; readonly entry: Entry; readonly other: string }
+  /** Whether people who were named besides get an entry too. */
+  | { readonly about: "passed-over"; readonly names: readonly string[] };
 
 /** How one entry of a form ended. */
 export interface FormResult<Values = SlotValues> {
@@ -45,7 +67,11 @@ export interface FormState {
   readonly results: readonly FormResult[];
   readonly meta: {
     readonly slot_errors: SlotErrors;
-    /** Turns that ended in FILLING since the current entry began. */
+    /** Of the current entry; see `Entry`. */
+    readonly derived: Entry["derived"];
+    readonly doubts: OpenDoubts;
+    readonly choice?: OpenChoice | undefined;
+    /** Turns in a row that ended in FILLING and brought nothing new. */
     readonly fill_turns: number;
     /** One run from the first word to the reset; "" before it. */
     readonly flow_id: string;
@@ -59,52 +85,75 @@ export interface FormState {
 /** The state of a form, for `defineService({ state })`. */
 export function formStateOf(
   slots: SlotSpecs,
-  names: Readonly<Record<"ko" | "en", FormTexts["slotNames"]>>,
+  names: Readonly<Partial<Record<"ko" | "en", FormTexts["slotNames"] | undefined>>>,
 ): StateDefinition<FormState> {
   const schema = stateSchema(slots);
+  const labelIn = (language: "ko" | "en", name: string): string =>
+    names[language]?.[name] ?? names.ko?.[name] ?? names.en?.[name] ?? name;
   return defineState({
     schema,
     initial: () => schema.parse({}),
     stages: { initial: "INIT", terminal: TERMINAL_STAGES, transitions: NEXT_STAGES },
     slots: Object.entries(slots).map(([name, { required, type }]) => ({
       name,
-      label: names.ko[name] ?? name,
-      labels: { ko: names.ko[name] ?? name, en: names.en[name] ?? name },
+      label: labelIn("ko", name),
+      labels: { ko: labelIn("ko", name), en: labelIn("en", name) },
       required,
-      type: type === "recurrence" ? "text" : type,
+      type,
     })),
   });
 }
 
 function stateSchema(slots: SlotSpecs): z.ZodType<FormState> {
-  const value = z.union([z.string(), z.number()]);
+  const value = z.union([z.string(), z.number(), z.boolean()]);
+  const names = Object.keys(slots);
   const values = z.strictObject(
-    Object.fromEntries(Object.keys(slots).map((name) => [name, value.exactOptional()])),
+    Object.fromEntries(names.map((name) => [name, value.exactOptional()])),
   ) as unknown as z.ZodType<SlotValues>;
-  const errors = z.partialRecord(z.enum([...Object.keys(slots), "_unclear"]), z.string());
+  const errors = z.partialRecord(z.enum([...names, "_unclear"]), z.string());
   const slotErrors = errors as unknown as z.ZodType<SlotErrors>;
-  const result = z.looseObject({
-    index: z.int().min(1),
-    outcome: z.enum(["done", "cancelled", "failed", "unsupported"]),
+  const derived = z.record(z.string(), z.string());
+  const option = z.strictObject({ value, note: z.string().exactOptional() });
+  const doubts = z.record(z.string(), z.array(option));
+  const entry = z.strictObject({ slots: values, slot_errors: slotErrors, derived, doubts });
+  const task = z.looseObject({
     slots: values,
-    code: z.string().exactOptional(),
+    slot_errors: slotErrors,
+    derived: derived.exactOptional(),
+    doubts: doubts.exactOptional(),
+  });
+  const choice = z.discriminatedUnion("about", [
+    z.strictObject({ about: z.literal("change-or-add"), entry, other: z.string() }),
+    z.strictObject({ about: z.literal("passed-over"), names: z.array(z.string()) }),
+  ]);
+  // Loose: an older process reads what a newer one has stored beside what it knows.
+  const meta = z.looseObject({
+    slot_errors: slotErrors.default({}),
+    derived: derived.default({}),
+    doubts: doubts.default({}),
+    choice: choice.exactOptional(),
+    fill_turns: z.int().min(0).default(0),
+    flow_id: z.string().default(""),
+    confirmed: z.string().default(""),
+    awaiting_continue: z.boolean().default(false),
   });
   return z.strictObject({
     stage: z.enum(STAGES).default("INIT"),
     slots: values.default({}),
-    tasks: z.array(z.strictObject({ slots: values, slot_errors: slotErrors })).default([]),
+    tasks: z.array(task).default([]),
     index: z.int().min(1).default(1),
     total: z.int().min(1).default(1),
-    results: z.array(result).default([]),
-    meta: z
-      .strictObject({
-        slot_errors: slotErrors.default({}),
-        fill_turns: z.int().min(0).default(0),
-        flow_id: z.string().default(""),
-        confirmed: z.string().default(""),
-        awaiting_continue: z.boolean().default(false),
-      })
-      .prefault({}),
+    results: z.array(resultSchema(values)).default([]),
+    meta: meta.prefault({}),
+  }) as unknown as z.ZodType<FormState>;
+}
+
+function resultSchema(values: z.ZodType<SlotValues>): z.ZodType {
+  return z.looseObject({
+    index: z.int().min(1),
+    outcome: z.enum(["done", "cancelled", "failed", "unsupported"]),
+    slots: values,
+    code: z.string().exactOptional(),
   });
 }
 
@@ -117,6 +166,14 @@ export function emptyForm(): FormState {
     index: 1,
     total: 1,
     results: [],
-    meta: { slot_errors: {}, fill_turns: 0, flow_id: "", confirmed: "", awaiting_continue: false },
+    meta: {
+      slot_errors: {},
+      derived: {},
+      doubts: {},
+      fill_turns: 0,
+      flow_id: "",
+      confirmed: "",
+      awaiting_continue: false,
+    },
   };
 }

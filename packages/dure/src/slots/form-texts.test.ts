@@ -52,11 +52,11 @@ test("a status names the three newest, and says when nothing has ended", () => {
 
 test.for([
   ["ko", [], "말씀하신 내용이 확실하지 않아요. Which tea?"],
-  ["ko", ["2026-11-24"], "2026-11-24가 맞는지 확실하지 않아요. Which tea?"],
-  ["ko", ["박하", "보리"], "박하, 보리 중 어느 쪽인가요? Which tea?"],
+  ["ko", ["2026-11-24"], "2026-11-24가 맞나요?"],
+  ["ko", ["박하", "보리"], "박하, 보리 중 어느 쪽인가요?"],
   ["en", [], "I am not sure what you meant. Which tea?"],
-  ["en", [5], "I am not sure whether it is 5. Which tea?"],
-  ["en", ["mint", "green"], "Is it mint or green? Which tea?"],
+  ["en", [5], "Is it 5?"],
+  ["en", ["mint", "green"], "Is it mint or green?"],
 ] as const)("what was read is named when it is asked again: %s %j", ([locale, options, asked]) => {
   expect(formTexts(locale, TEA).doubt("kind", options)).toBe(asked);
 });
@@ -64,5 +64,5 @@ test.for([
 test("a form can say how people read a value", () => {
   const texts = formTexts("ko", { ...TEA, value: (_slot, value) => `${value}번 차` });
 
-  expect(texts.doubt("kind", [5])).toBe("5번 차가 맞는지 확실하지 않아요. Which tea?");
+  expect(texts.doubt("kind", [5])).toBe("5번 차가 맞나요?");
 });

@@ -1,5 +1,6 @@
-import type { FormTexts } from "./form.ts";
+import type { FormTexts, Offer, SlotSpecs, SlotValue } from "./form.ts";
 import type { MESSAGE_ERRORS, FormResult, SlotValues } from "./form-state.ts";
+import { DEED_SLOT } from "./deed-slot.ts";
 import { josa } from "../parse/josa.ts";
 import type { Locale } from "../parse/text.ts";
 
@@ -8,23 +9,36 @@ import type { Locale } from "../parse/text.ts";
  * and goes before the one that `formTexts` has for it.
  */
 export interface OwnTexts<Values = SlotValues> extends Partial<
-  Omit<FormTexts<Values>, "slotNames" | "askSlot" | "slotError" | "confirmQuestion" | "receipt">
+  Omit<
+    FormTexts<Values>,
+    "slotNames" | "askSlot" | "slotError" | "confirmQuestion" | "receipt" | "value"
+  >
 > {
+  /** The form's slots: their ways of showing a value, and their words for errors, are used. */
+  readonly slots?: SlotSpecs | undefined;
   /** Name of each slot, as a page shows it. */
-  readonly slotNames: Readonly<Record<keyof Values & string, string>>;
+  readonly slotNames: ForSlots<Values>;
   /** Asks for each slot. */
-  readonly questions: Readonly<Record<keyof Values & string, string>>;
-  /** Of each error that the form's slots give. One that is not here says that the value is not taken. */
-  readonly errors: Readonly<Record<string, string>>;
+  readonly questions: ForSlots<Values>;
+  /**
+   * Of each error that the form's slots give and have no words for. One that neither has says that
+   * the value is not taken.
+   */
+  readonly errors?: Readonly<Record<string, string>> | undefined;
   /** An entry in a few words, such as `taxi, ₩8,000`: stands in lists and in what became of it. */
   readonly describe: (slots: Values) => string;
   /** A value as people read it, such as `5시` for 5. Default: as it is. */
-  readonly value?: ((slot: string, value: string | number) => string) | undefined;
+  readonly value?: ((slot: string, value: SlotValue) => string) | undefined;
   /** Everything that a yes leads to, as a question: what is not in it has not been seen. */
   confirmQuestion(slots: Values): string;
   /** Said when it has happened. `details`: what the outside gave; see `Deed.details`. */
   receipt(slots: Values, details: Readonly<Record<string, unknown>>): string;
 }
+
+/** A text for each slot. Of which deed is meant, dure has its own. */
+type ForSlots<Values> = Readonly<
+  Record<Exclude<keyof Values & string, typeof DEED_SLOT>, string> & { [DEED_SLOT]?: string }
+>;
 
 /**
  * All words of a form in one language: those of its own, and for everything else a plain sentence.
@@ -34,40 +48,50 @@ export function formTexts<Values = SlotValues>(
   locale: Locale,
   own: OwnTexts<Values>,
 ): FormTexts<Values> {
-  const { questions, errors, describe, value: shown = plainValue, ...said } = own;
+  const { questions, errors = {}, describe, slots: specs = {}, ...said } = own;
   const { sentences, notTaken, which, messageErrors, ends } = PLAIN[locale];
   const resultOf = ({ slots, outcome }: FormResult<Values>): string =>
     `${describe(slots)}: ${ends[outcome]}`;
+  const shown = own.value ?? ((slot, value) => specs[slot]?.show?.(value, locale) ?? String(value));
+  const ofSlots = Object.assign({}, ...Object.values(specs).map((one) => one.errors?.[locale]));
+  const words: Readonly<Record<string, string>> = { ...messageErrors, ...ofSlots, ...errors };
   const texts: FormTexts<Values> = {
     ...sentences,
     ...PLAIN[locale].about(describe, resultOf),
     progress: ({ index, total }) => (total > 1 ? `(${index}/${total})` : ""),
     result: (result) => `${result.index}. ${resultOf(result)}`,
-    slotError: (error) => errors[error] ?? messageErrors[error as MessageError] ?? notTaken,
+    slotError: (error) => words[error] ?? notTaken,
     doubt: (slot, options) => {
-      const asked = questions[slot as keyof Values & string] ?? "";
-      return `${which(options.map((value) => shown(slot, value)))} ${asked}`.trim();
+      const asked = (questions as Readonly<Record<string, string>>)[slot] ?? "";
+      return options.length > 0
+        ? which(options.map((value) => shown(slot, value)))
+        : `${which([])} ${asked}`.trim();
     },
+    askSlots: (names, _slots, at) =>
+      placed(at, PLAIN[locale].tell(names.map((name) => nameOf(name)))),
     ...said,
-    askSlot: (slot, _slots, at) => placed(at, questions[slot as keyof Values & string] ?? ""),
+    slotNames: { [DEED_SLOT]: PLAIN[locale].deedName, ...own.slotNames },
+    value: shown,
+    askSlot: (slot, _slots, at) =>
+      placed(at, (questions as Readonly<Record<string, string>>)[slot] ?? PLAIN[locale].deed),
     confirmQuestion: (slots, at) => placed(at, own.confirmQuestion(slots)),
     receipt: (slots, details, at) => placed(at, own.receipt(slots, details)),
   };
   return texts;
+
+  function nameOf(slot: string): string {
+    return (own.slotNames as Readonly<Record<string, string>>)[slot] ?? slot;
+  }
 
   function placed(at: Parameters<FormTexts["progress"]>[0] | undefined, text: string): string {
     return [at && texts.progress(at), text].filter(Boolean).join(" ");
   }
 }
 
-function plainValue(_slot: string, value: string | number): string {
-  return String(value);
-}
-
 type MessageError = (typeof MESSAGE_ERRORS)[number];
 
 /** Sentences that name an entry. */
-type AboutAnEntry = "added" | "effectUnknown" | "stoppedTooLate" | "status";
+type AboutAnEntry = "added" | "removed" | "effectUnknown" | "stoppedTooLate" | "status";
 
 /** Sentences of every form, whatever it is about. */
 type PlainSentences = Omit<
@@ -78,7 +102,9 @@ type PlainSentences = Omit<
   | "slotNames"
   | "progress"
   | "askSlot"
+  | "askSlots"
   | "slotError"
+  | "value"
   | "confirmQuestion"
   | "receipt"
   | "result"
@@ -87,6 +113,12 @@ type PlainSentences = Omit<
 interface PlainTexts {
   readonly sentences: PlainSentences;
   readonly notTaken: string;
+  /** Asks for several things at once. */
+  readonly tell: (names: readonly string[]) => string;
+  /** Asks which of several deeds is meant. */
+  readonly deed: string;
+  /** Name of the slot that says which deed is meant. */
+  readonly deedName: string;
   /** Which of several values is meant; or, of one, that it is not sure, with its name. */
   readonly which: (options: readonly string[]) => string;
   readonly messageErrors: Readonly<Record<MessageError, string>>;
@@ -100,9 +132,48 @@ interface PlainTexts {
 /** Finished entries that a status names. */
 const MAX_STATUS = 3;
 
+function changeOrAddKo(current: string, other: string): Offer {
+  const instead = `${josa(other, "으로/로")} 바꾸기`;
+  return {
+    question: `${current} 대신 ${josa(other, "으로/로")} 바꿀까요, 아니면 ${other}도 더할까요?`,
+    buttons: [instead, `${other}도 더하기`],
+  };
+}
+
+function changeOrAddEn(current: string, other: string): Offer {
+  return {
+    question: `Is that ${other} instead of ${current}, or ${other} too?`,
+    buttons: [`${other} instead`, `${other} too`],
+  };
+}
+
+function passedOverKo(names: readonly string[]): Offer {
+  return { question: `${names.join(", ")}도 더할까요?`, buttons: ["네", "아니요"] };
+}
+
+function passedOverEn(names: readonly string[]): Offer {
+  return { question: `Shall I add ${listEn(names)} too?`, buttons: ["Yes", "No"] };
+}
+
+function listKo(names: readonly string[]): string {
+  const last = names.at(-1) ?? "";
+  const before = names.slice(0, -1).join(", ");
+  return before === "" ? last : `${josa(before, "과/와")} ${last}`;
+}
+
+function listEn(names: readonly string[]): string {
+  const last = names.at(-1) ?? "";
+  const before = names.slice(0, -1).join(", ");
+  return before === "" ? last : `${before} and ${last}`;
+}
+
 const ko: PlainTexts = {
   sentences: {
-    buttons: { confirm: ["확인", "취소"], askContinue: ["계속 진행", "취소"] },
+    buttons: {
+      confirm: ["확인", "취소"],
+      askContinue: ["계속 진행", "취소"],
+      yesNo: ["네", "아니요"],
+    },
     labels: { slots: "내용 정리 중", interaction: "답변 작성 중" },
     confirmAgain: "아직 처리하지 않았어요. 아래 내용을 다시 확인해 주세요.",
     unchecked: "미리 확인하지 못했어요. 처리할 때 확인돼요.",
@@ -120,13 +191,20 @@ const ko: PlainTexts = {
     batchSummary: ({ done, cancelled, failed, unsupported }) =>
       `완료 ${done}건, 취소 ${cancelled}건, 실패 ${failed + unsupported}건이에요.`,
     noAnswer: "그건 제가 답해 드리기 어려워요.",
+    unread: (words) => `“${josa(`${words}”`, "은/는")} 알아듣지 못했어요.`,
+    derived: (words, shown) => `“${words}” = ${shown}`,
+    changeOrAdd: changeOrAddKo,
+    passedOver: passedOverKo,
   },
   notTaken: "받을 수 없는 값이에요.",
+  tell: (names) => `${josa(listKo(names), "을/를")} 알려 주세요.`,
+  deed: "무엇을 도와드릴까요?",
+  deedName: "할 일",
   which: ([first, ...others]) => {
     if (first === undefined) return "말씀하신 내용이 확실하지 않아요.";
     return others.length > 0
       ? `${[first, ...others].join(", ")} 중 어느 쪽인가요?`
-      : `${josa(first, "이/가")} 맞는지 확실하지 않아요.`;
+      : `${josa(first, "이/가")} 맞나요?`;
   },
   messageErrors: {
     UNREADABLE: "말씀을 잘 이해하지 못했어요.",
@@ -137,6 +215,7 @@ const ko: PlainTexts = {
   ends: { done: "완료", cancelled: "취소", failed: "실패", unsupported: "처리 불가" },
   about: (describe, resultOf) => ({
     added: (slots) => `더했어요: ${describe(slots)}`,
+    removed: (slots) => `뺐어요: ${describe(slots)}`,
     effectUnknown: (slots) => `처리됐는지 아직 확인하지 못했어요: ${describe(slots)}`,
     stoppedTooLate: (result) => `멈췄지만 이미 처리됐어요. ${resultOf(result)}`,
     status: (results) =>
@@ -146,7 +225,11 @@ const ko: PlainTexts = {
 
 const en: PlainTexts = {
   sentences: {
-    buttons: { confirm: ["Confirm", "Cancel"], askContinue: ["Continue", "Cancel"] },
+    buttons: {
+      confirm: ["Confirm", "Cancel"],
+      askContinue: ["Continue", "Cancel"],
+      yesNo: ["Yes", "No"],
+    },
     labels: { slots: "Reading", interaction: "Writing an answer" },
     confirmAgain: "Nothing is done yet. Please check this again.",
     unchecked: "I could not check this beforehand. It is checked when it is done.",
@@ -164,13 +247,18 @@ const en: PlainTexts = {
     batchSummary: ({ done, cancelled, failed, unsupported }) =>
       `${done} done, ${cancelled} cancelled, ${failed + unsupported} failed.`,
     noAnswer: "I cannot answer that.",
+    unread: (words) => `I did not understand “${words}”.`,
+    derived: (words, shown) => `“${words}” = ${shown}`,
+    changeOrAdd: changeOrAddEn,
+    passedOver: passedOverEn,
   },
   notTaken: "That cannot be taken.",
+  tell: (names) => `Please tell me: ${listEn(names)}.`,
+  deed: "What shall I do?",
+  deedName: "what to do",
   which: ([first, ...others]) => {
     if (first === undefined) return "I am not sure what you meant.";
-    return others.length > 0
-      ? `Is it ${[first, ...others].join(" or ")}?`
-      : `I am not sure whether it is ${first}.`;
+    return others.length > 0 ? `Is it ${[first, ...others].join(" or ")}?` : `Is it ${first}?`;
   },
   messageErrors: {
     UNREADABLE: "I did not understand that.",
@@ -181,6 +269,7 @@ const en: PlainTexts = {
   ends: { done: "done", cancelled: "cancelled", failed: "failed", unsupported: "given up" },
   about: (describe, resultOf) => ({
     added: (slots) => `Added: ${describe(slots)}.`,
+    removed: (slots) => `Taken out: ${describe(slots)}.`,
     effectUnknown: (slots) => `I do not know yet whether this was done: ${describe(slots)}.`,
     stoppedTooLate: (result) => `Stopped, but this was settled before. ${resultOf(result)}`,
     status: (results) =>

@@ -1,8 +1,6 @@
 import { isAbout, type QuestionDetails } from "../engine/turn/question.ts";
 import type { DonePayload } from "../engine/service/service.ts";
-import type { StateManager } from "../engine/turn/state.ts";
 import type { EffectOutcome, TurnContext } from "../engine/turn/turn-context.ts";
-import type { JsonObject } from "../kernel/json.ts";
 import {
   cancelEntry,
   confirmEntry,
@@ -15,17 +13,20 @@ import {
   stopBatch,
   type FlowStep,
 } from "./batch.ts";
-import { addsAnother } from "./claims.ts";
 import { decideCancel, decideContinue, decideReady, type ReadyAttempt } from "./decide.ts";
-import { applyDelta, unchanged, type DeltaContext, type DeltaOutcome } from "./delta.ts";
+import { cancelsByName, deedButtons, deedOf } from "./deeds.ts";
+import { askedSlotOf, missingSlots, withStageOfSlots } from "./entries.ts";
 import { lookBefore, type Looked } from "./form-look.ts";
-import { cardOf, endingText, receiptOf, receiptsOf, summaryText } from "./form-report.ts";
-import { FormSpeech } from "./form-speech.ts";
-import type { FormTexts, SlotContext, SlotForm } from "./form.ts";
+import { FormParts } from "./form-parts.ts";
+import { FormReading, sameSlots } from "./form-reading.ts";
+import { endingText, receiptOf, receiptsOf, summaryText } from "./form-report.ts";
+import type { Deed, FormTexts, SlotForm, SlotSpecs } from "./form.ts";
 import type { FormResult, FormState, SlotValues } from "./form-state.ts";
-import type { SlotDoubt } from "./held.ts";
+import { namesAnotherValue, replyIn } from "./heard-reply.ts";
+import { answerTo, type OpenOffer } from "./offers.ts";
 import { todayIn } from "../parse/days.ts";
-import { classifyReply, REFUSING_KINDS, type Reply } from "../parse/reply.ts";
+import type { Lexicon } from "../parse/lexicon/index.ts";
+import { REFUSING_KINDS, type Reply } from "../parse/reply.ts";
 import type { Locale } from "../parse/text.ts";
 import type { MessageKind } from "./prompts.ts";
 import { isTerminal, type TerminalStage } from "./stages.ts";
@@ -42,44 +43,38 @@ import { isTerminal, type TerminalStage } from "./stages.ts";
  * Several entries are one flow: when one has ended the next one is loaded in the same turn.
  */
 export class FormTurn {
-  readonly #turn: TurnContext;
-  readonly #manager: StateManager<FormState>;
-  readonly #form: SlotForm;
-  readonly #texts: FormTexts;
-  readonly #locale: Locale;
-  readonly #speech: FormSpeech;
+  readonly #parts: FormParts;
+  readonly #reading: FormReading;
   readonly #reply: Reply;
-  /** Said before whatever this turn ends with, in order. */
-  readonly #said: string[] = [];
-  /** What this message left unsure. */
-  #doubts: readonly SlotDoubt[] = [];
 
-  constructor(turn: TurnContext, form: SlotForm) {
-    this.#turn = turn;
-    this.#manager = turn.state as StateManager<FormState>;
-    this.#form = form;
-    this.#locale = turn.locale.startsWith("en") ? "en" : "ko";
-    this.#texts = form.texts[this.#locale];
-    this.#speech = new FormSpeech(turn, form, this.#locale);
-    this.#reply = classifyReply(turn.message);
+  /** @param lexicon words of answers, with those of the form. */
+  constructor(turn: TurnContext, form: SlotForm, lexicon: Lexicon) {
+    this.#parts = new FormParts(turn, form, lexicon);
+    this.#reading = new FormReading(this.#parts);
+    this.#reply = replyIn(turn.message, this.#parts.state, this.#parts);
   }
 
   async run(): Promise<DonePayload> {
-    const { stage, meta } = this.#state;
+    const { stage, meta } = this.#parts.state;
     if (stage === "CONFIRMED") return this.#resume();
-    if (this.#turn.author === "system") return this.#answerOperator();
+    if (this.#parts.turn.author === "system") return this.#answerOperator();
     if (stage === "INIT") return this.#begin();
     if (meta.awaiting_continue) return this.#goOnOrStop();
+    const answered = this.#answerOffer();
+    if (answered) return answered;
     return stage === "READY" ? this.#decide() : this.#fill();
   }
 
   /** Words outside of a flow. */
   async chat(): Promise<DonePayload> {
-    if (this.#state.stage !== "INIT" || this.#turn.slots) return this.run();
-    if (this.#turn.author === "system") return this.#answerOperator();
+    if (this.#parts.state.stage !== "INIT" || this.#parts.turn.slots) return this.run();
+    if (this.#parts.turn.author === "system") return this.#answerOperator();
     const nothing = this.#nothingOpen();
     if (nothing) return nothing;
-    return { message: await this.#speech.aside(this.#state, this.#reply), nextAction: "ASK" };
+    return {
+      message: await this.#parts.speech.aside(this.#parts.state, this.#reply),
+      nextAction: "ASK",
+    };
   }
 
   // --- what a message can mean, stage by stage
@@ -87,58 +82,90 @@ export class FormTurn {
   async #begin(): Promise<DonePayload> {
     const nothing = this.#nothingOpen();
     if (nothing) return nothing;
-    const answer = this.#speech.refusal() ?? (await this.#speech.status(this.#reply));
+    const answer = this.#parts.speech.refusal() ?? (await this.#parts.speech.status(this.#reply));
     if (answer !== undefined) return { message: answer, nextAction: "ASK" };
-    this.#put(startFlow(this.#turn.id("flow")));
+    this.#parts.put(startFlow(this.#parts.turn.id("flow")));
     return this.#fill();
   }
 
   /** A yes or a no where there is nothing to confirm or to cancel. */
   #nothingOpen(): DonePayload | undefined {
     const { kind } = this.#reply;
-    if (REFUSING_KINDS.has(kind)) return { message: this.#texts.nothingToCancel };
-    const isButton = this.#turn.confirmId !== undefined;
-    return isButton && kind === "yes" ? { message: this.#texts.nothingToConfirm } : undefined;
+    const isRefusal = REFUSING_KINDS.has(kind) && !cancelsByName(this.#parts.form);
+    if (isRefusal) return { message: this.#parts.texts.nothingToCancel };
+    const isButton = this.#parts.turn.confirmId !== undefined;
+    return isButton && kind === "yes" ? { message: this.#parts.texts.nothingToConfirm } : undefined;
+  }
+
+  /** An answer to what is open: which value, whether another or one more. */
+  #answerOffer(): Promise<DonePayload> | undefined {
+    const offer = this.#parts.offer();
+    if (!offer || this.#parts.turn.slots) return undefined;
+    const { message, confirmId } = this.#parts.turn;
+    // Buttons of an offer are bound to no question: this one was shown before, and answers another.
+    const isOther = confirmId !== undefined;
+    const words = { manner: this.#reading.manner, lexicon: this.#parts.lexicon };
+    const picked = isOther ? undefined : answerTo(message, offer, words);
+    // A yes to two things is none to either.
+    if (picked === undefined) return this.#reply.kind === "yes" ? this.#ask() : undefined;
+    if (picked === "none" && this.#reply.kind !== "no") return undefined;
+    this.#reading.take(offer.settle(picked, this.#parts.context));
+    return this.#ask();
   }
 
   async #fill(): Promise<DonePayload> {
-    if (this.#state.stage === "FILLING") {
+    if (this.#parts.state.stage === "FILLING") {
       const cancel = decideCancel(this.#attempt());
       if (cancel.do === "cancel") return this.#cancel(cancel.all);
       if (cancel.do === "ask") return this.#ask();
-      const refusal = this.#speech.refusal();
+      const refusal = this.#parts.speech.refusal();
       if (refusal !== undefined) return this.#askAfter(refusal);
     }
 
-    const before = this.#state;
-    const { requests, kind } = await this.#read();
-    if (requests.has("cancel_flow")) return this.#cancel(kind === "cancel_all");
+    const before = this.#parts.state;
+    const { kind, moved } = await this.#reading.read();
+    if (moved?.leavesCurrent) return this.#cancel(false);
+    const isSame = sameSlots(before, this.#parts.state);
+    if (isSame && this.#isLeaving(kind)) return this.#leave(kind);
     if (kind === "unsupported") return this.#sayUnsupported();
-    const isAside = this.#reply.kind === "question" && before.stage === "FILLING";
-    if (isAside && sameSlots(before, this.#state)) {
-      return this.#askAfter(await this.#speech.aside(this.#state, this.#reply));
+    this.#parts.put(withStageOfSlots(this.#parts.state, this.#parts.context));
+    const isAside = this.#reply.kind === "question" || kind === "question";
+    if (isAside && isSame && before.stage === "FILLING") {
+      return this.#askAfter(await this.#parts.speech.aside(this.#parts.state, this.#reply));
     }
     return this.#ask();
   }
 
   /** What the model sees to be beyond these slots starts nothing, and costs no patience. */
   async #sayUnsupported(): Promise<DonePayload> {
-    const answer = await this.#speech.aside(this.#state, this.#reply);
-    if (this.#state.stage !== "INIT") return this.#askAfter(answer);
+    const answer = await this.#parts.speech.aside(this.#parts.state, this.#reply);
+    if (this.#parts.state.stage !== "INIT") return this.#askAfter(answer);
     return { message: answer, nextAction: "ASK" };
   }
 
+  /** Whether the message gives up what is open; a refusal of another value does not. */
+  #isLeaving(kind: MessageKind | undefined): boolean {
+    if (kind !== "refuse") return kind === "cancel" || kind === "cancel_all";
+    return !namesAnotherValue(this.#parts.turn.message, this.#parts.state, this.#parts.context);
+  }
+
+  /** The person gives up; where nothing is open yet, that is said. */
+  async #leave(kind: MessageKind | undefined): Promise<DonePayload> {
+    if (this.#parts.state.stage === "INIT") return { message: this.#parts.texts.nothingToCancel };
+    return this.#cancel(kind === "cancel_all");
+  }
+
   async #decide(): Promise<DonePayload> {
-    if (this.#turn.answering.question?.begun) return this.#confirm();
-    if (this.#turn.slots) this.#edit(this.#turn.slots);
+    if (this.#parts.turn.answering.question?.begun) return this.#confirm();
+    if (this.#parts.turn.slots) this.#reading.edit(this.#parts.turn.slots);
     const decision = decideReady(this.#attempt());
     if (decision.do === "cancel") return this.#cancel(decision.all);
-    if (this.#state.stage !== "READY") return this.#ask();
+    if (this.#parts.state.stage !== "READY") return this.#ask();
     switch (decision.do) {
       case "confirm":
         return this.#confirm();
       case "ask":
-        if (decision.unseen) this.#said.push(this.#texts.confirmAgain);
+        if (decision.unseen) this.#parts.say(this.#parts.texts.confirmAgain);
         return this.#ask();
       case "listen":
         return this.#listen();
@@ -148,12 +175,12 @@ export class FormTurn {
 
   /** The slots are looked at once more: since they were shown, midnight may have passed. */
   async #confirm(): Promise<DonePayload> {
-    const step = confirmEntry(this.#state, {
-      specs: this.#form.slots,
-      today: todayIn(this.#turn.timeZone, this.#turn.now()),
-      question: this.#turn.answering.question!.id,
+    const step = confirmEntry(this.#parts.state, {
+      specs: this.#parts.specs,
+      today: todayIn(this.#parts.turn.timeZone, this.#parts.turn.now()),
+      question: this.#parts.turn.answering.question!.id,
     });
-    this.#put(step.state);
+    this.#parts.put(step.state);
     return step.ok ? this.#execute() : this.#ask();
   }
 
@@ -162,59 +189,28 @@ export class FormTurn {
    * confirmation is asked again.
    */
   async #listen(): Promise<DonePayload> {
-    const refusal = this.#speech.refusal();
+    const refusal = this.#parts.speech.refusal();
     if (refusal !== undefined) return this.#askAfter(refusal);
-    const before = this.#state;
-    const { requests, kind } = await this.#read();
-    const isSame = sameSlots(before, this.#state);
-    if (isSame && requests.has("cancel_flow")) return this.#cancel(kind === "cancel_all");
-    if (isSame) this.#said.push(await this.#speech.aside(this.#state, this.#reply, kind));
+    const before = this.#parts.state;
+    const { kind, moved, isHeard } = await this.#reading.read();
+    if (moved?.leavesCurrent) return this.#cancel(false);
+    const isSame = sameSlots(before, this.#parts.state);
+    if (isSame && this.#isLeaving(kind)) return this.#cancel(kind === "cancel_all");
+    if (isSame && kind === "confirm") this.#parts.say(this.#parts.texts.confirmAgain);
+    else if (isSame && !isHeard) {
+      this.#parts.say(await this.#parts.speech.aside(before, this.#reply));
+    }
     return this.#ask();
   }
 
   /** After a failure among several: 계속 진행, or not. */
   async #goOnOrStop(): Promise<DonePayload> {
-    const { message: text, answering } = this.#turn;
+    const { message: text, answering } = this.#parts.turn;
     const decision = decideContinue({ text, answering });
     if (decision.do === "stop") return this.#cancel(true);
     if (decision.do === "ask") return this.#askContinue();
-    this.#put(continueBatch(this.#state));
+    this.#parts.put(continueBatch(this.#parts.state));
     return this.#ask();
-  }
-
-  // --- what the person's words change
-
-  /** A page's edits count as they are; what a model reads is held against the words. */
-  async #read(): Promise<DeltaOutcome & { readonly kind?: MessageKind | undefined }> {
-    const { slots } = this.#turn;
-    if (slots) return this.#edit(slots);
-    const replaces = mannerOf(this.#reply) === "changes";
-    const held = await this.#speech.hear(this.#state, replaces);
-    this.#doubts = held?.doubts ?? [];
-    for (const remark of held?.remarks ?? []) this.#said.push(this.#texts.slotError(remark));
-    if (held?.kind === "unsupported") return { ...unchanged(this.#state), kind: held.kind };
-    return { ...this.#apply(held, "agent"), kind: held?.kind };
-  }
-
-  /** What was sent with a value and is not kept is said. */
-  #edit(slots: JsonObject): DeltaOutcome {
-    const outcome = this.#apply(editsOf(slots), "code");
-    const remarks = remarksOn(slots, outcome.state, { ...this.#form, today: this.#speech.today });
-    this.#said.push(...remarks.map((remark) => this.#texts.slotError(remark)));
-    return outcome;
-  }
-
-  #apply(delta: unknown, from: DeltaContext["from"]): DeltaOutcome {
-    const { message } = this.#turn;
-    const manner = mannerOf(this.#reply);
-    const context = { specs: this.#form.slots, today: this.#speech.today, from, manner, message };
-    const outcome = applyDelta(this.#state, delta, context);
-    const wasOpen = this.#state.stage !== "INIT";
-    this.#put(outcome.state);
-    if (outcome.added.length === 0) return outcome;
-    this.#tellProgress();
-    if (wasOpen) for (const { slots } of outcome.added) this.#said.push(this.#texts.added(slots));
-    return outcome;
   }
 
   // --- the deed
@@ -224,8 +220,8 @@ export class FormTurn {
    * settled first.
    */
   async #resume(): Promise<DonePayload> {
-    if (this.#turn.author === "person" && this.#reply.kind !== "yes") {
-      this.#said.push(this.#texts.resumed);
+    if (this.#parts.turn.author === "person" && this.#reply.kind !== "yes") {
+      this.#parts.say(this.#parts.texts.resumed);
     }
     return this.#execute();
   }
@@ -236,14 +232,17 @@ export class FormTurn {
    * `EFFECT_UNKNOWN` and the stage stays CONFIRMED.
    */
   async #execute(): Promise<DonePayload> {
-    const state = this.#state;
-    const { deed } = this.#form;
+    const state = this.#parts.state;
+    const deed = deedOf(this.#parts.form, state.slots);
+    if (!deed) {
+      throw new Error(`No deed of ${this.#parts.form.flow} has the name that was confirmed.`);
+    }
     let ended: FormResult[] = [];
-    await this.#turn.call(deed.call, deed.tool, deed.input(state.slots), {
+    await this.#parts.turn.call(deed.call, deed.tool, deed.input(state.slots), {
       key: [state.meta.confirmed],
       // What follows from the outcome is written here, where it outlives a stop.
       onSettled: (outcome) => {
-        ended = this.#close(settleEntry(this.#state, answerOf(outcome, deed)));
+        ended = this.#close(settleEntry(this.#parts.state, answerOf(outcome, deed)));
       },
     });
     return this.#report(state, ended);
@@ -253,142 +252,138 @@ export class FormTurn {
 
   /** The current entry, or all that are left. */
   async #cancel(all: boolean): Promise<DonePayload> {
-    const isRest = all && this.#state.total > 1;
-    if (isRest) this.#said.push(this.#texts.restCancelled);
-    const state = this.#state;
+    const isRest = all && this.#parts.state.total > 1;
+    if (isRest) this.#parts.say(this.#parts.texts.restCancelled);
+    const state = this.#parts.state;
     return this.#report(state, this.#close(all ? stopBatch(state) : cancelEntry(state)));
   }
 
   /** Notes how the current entry ended and loads the next one. Gives the results that are new. */
   #close(step: FlowStep): FormResult[] {
     if (!step.ok) throw new Error(`${step.code}: ${step.because}`);
-    const known = this.#state.results.length;
-    this.#put(recordResult(step.state));
-    const ended = this.#state.results.slice(known);
+    const known = this.#parts.state.results.length;
+    this.#parts.put(recordResult(step.state));
+    const ended = this.#parts.state.results.slice(known);
     for (const result of ended) {
-      this.#turn.complete(finishedOf(result, this.#form, this.#state));
+      this.#parts.turn.complete(finishedOf(result, this.#parts.form, this.#parts.state));
     }
-    const next = nextEntry(this.#state, { specs: this.#form.slots, today: this.#speech.today });
-    if (next.ok) this.#put(next.state);
+    const next = nextEntry(this.#parts.state, this.#parts.context);
+    if (next.ok) this.#parts.put(next.state);
     return ended;
   }
 
   /** Says how it ended, then asks what comes next; at the end of several it counts. */
   async #report(before: FormState, ended: readonly FormResult[]): Promise<DonePayload> {
     const [result] = ended;
-    if (ended.length === 1 && result) this.#said.push(endingText(result, before, this.#texts));
+    if (ended.length === 1 && result) {
+      this.#parts.say(endingText(result, before, this.#parts.texts));
+    }
     const receipt = result?.outcome === "done" ? { receipt: receiptOf(result) } : {};
-    const { stage, results, total } = this.#state;
+    const { stage, results, total } = this.#parts.state;
 
     if (isTerminal(stage)) {
-      if (total > 1) this.#said.push(summaryText(results, this.#texts));
+      if (total > 1) this.#parts.say(summaryText(results, this.#parts.texts));
       return {
-        message: this.#message(),
+        message: this.#parts.message(),
         nextAction: "DONE",
         ...receipt,
         ...receiptsOf(results),
-        slotsCard: this.#card(false),
+        slotsCard: this.#parts.card(false),
       };
     }
-    this.#tellProgress();
-    const next = this.#state.meta.awaiting_continue ? this.#askContinue() : await this.#ask();
+    this.#parts.tellProgress();
+    const next = this.#parts.state.meta.awaiting_continue ? this.#askContinue() : await this.#ask();
     return { ...next, ...receipt };
   }
 
   // --- questions
 
   /**
-   * The question that the stage asks: the confirmation, or one missing slot; or the end of
-   * patience.
+   * What is asked next: what is open, the confirmation, or what is missing; or the end of patience.
    */
   async #ask(): Promise<DonePayload> {
-    if (this.#state.stage === "READY") return this.#askForYes();
-    return this.#askForSlot(() => this.#speech.question(this.#state, this.#doubts));
+    const offer = this.#parts.offer();
+    if (offer) return this.#askOffer(offer);
+    if (this.#parts.state.stage === "READY") return this.#askForYes();
+    return this.#askForSlot();
   }
 
-  /** The end of patience, or the question that `words` gives. */
-  async #askForSlot(words: () => Promise<string> | string): Promise<DonePayload> {
-    const limit = this.#form.maxFillTurns ?? this.#turn.limits.maxFillTurns;
-    const counted = countFillTurn(this.#state, limit);
-    this.#put(counted);
-    if (counted.stage === "UNSUPPORTED") {
-      return this.#report(this.#state, this.#close({ ok: true, state: counted }));
-    }
-    return this.#askNow(await words());
+  async #askOffer({ question, buttons }: OpenOffer): Promise<DonePayload> {
+    const ended = await this.#endOfPatience();
+    return ended ?? { ...this.#parts.ask(question), uiHint: { buttons } };
+  }
+
+  async #askForSlot(): Promise<DonePayload> {
+    const ended = await this.#endOfPatience();
+    if (ended) return ended;
+    const buttons = choicesOf(this.#parts.state, this.#parts.specs, this.#parts.locale);
+    return { ...this.#parts.ask(this.#parts.speech.question(this.#parts.state)), ...buttons };
+  }
+
+  /** Too many turns in a row without anything new: the entry is given up. */
+  async #endOfPatience(): Promise<DonePayload | undefined> {
+    const limit = this.#parts.form.maxFillTurns ?? this.#parts.turn.limits.maxFillTurns;
+    const counted = countFillTurn(this.#parts.state, this.#reading.isNew, limit);
+    this.#parts.put(counted);
+    if (counted.stage !== "UNSUPPORTED") return undefined;
+    return this.#report(this.#parts.state, this.#close({ ok: true, state: counted }));
   }
 
   /** An answer on the way, then the same question again; that costs no patience. */
   async #askAfter(answer: string): Promise<DonePayload> {
-    this.#said.push(answer);
-    if (this.#state.stage === "READY") return this.#askForYes();
-    return this.#askNow(this.#speech.plainSlotQuestion(this.#state));
-  }
-
-  #askNow(question: string): DonePayload {
-    this.#said.push(question);
-    return { message: this.#message(), nextAction: "ASK", slotsCard: this.#card(true) };
+    this.#parts.say(answer);
+    const offer = this.#parts.offer();
+    if (offer) return { ...this.#parts.ask(offer.question), uiHint: { buttons: offer.buttons } };
+    if (this.#parts.state.stage === "READY") return this.#askForYes();
+    return this.#parts.ask(this.#parts.speech.slotQuestion(this.#parts.state));
   }
 
   /** What the outside would refuse is said before the question, and asked for anew. */
   async #askForYes(): Promise<DonePayload> {
-    const looked = await lookBefore(this.#turn, this.#form, this.#state);
-    this.#put(looked.state);
-    if (this.#state.stage !== "READY") {
-      return this.#askForSlot(() => this.#speech.plainQuestion(this.#state));
-    }
-    this.#said.push(...confirmWords(looked, this.#texts));
+    const looked = await lookBefore(
+      this.#parts.turn,
+      this.#parts.form.look,
+      this.#parts.state,
+      this.#parts.context,
+    );
+    this.#parts.put(looked.state);
+    if (this.#parts.state.stage !== "READY") return this.#askForSlot();
+    this.#parts.say(...confirmWords(looked, this.#parts.texts));
     return {
-      message: this.#message(),
+      message: this.#parts.message(),
       nextAction: "CONFIRM",
-      uiHint: { buttons: this.#texts.buttons.confirm },
-      question: questionAbout(this.#state.slots, this.#form),
-      slotsCard: this.#card(true),
+      uiHint: { buttons: this.#confirmButtons() },
+      question: questionAbout(this.#parts.state.slots, this.#parts.form, this.#parts.specs),
+      slotsCard: this.#parts.card(true),
     };
   }
 
+  #confirmButtons(): readonly [string, string] {
+    const named = deedButtons(this.#parts.form, this.#parts.state.slots, this.#parts.locale);
+    return named ?? this.#parts.texts.buttons.confirm;
+  }
+
   #askContinue(): DonePayload {
-    this.#said.push(this.#texts.askContinue(this.#state.tasks.length + 1));
+    this.#parts.say(this.#parts.texts.askContinue(this.#parts.state.tasks.length + 1));
     return {
-      message: this.#message(),
+      message: this.#parts.message(),
       nextAction: "ASK_CONTINUE",
-      uiHint: { buttons: this.#texts.buttons.askContinue },
+      uiHint: { buttons: this.#parts.texts.buttons.askContinue },
     };
   }
 
   /** An operator has answered, and there is nothing (any more) that waits for it. */
   async #answerOperator(): Promise<DonePayload> {
-    this.#said.push(this.#texts.alreadySettled);
-    const { stage, meta } = this.#state;
+    this.#parts.say(this.#parts.texts.alreadySettled);
+    const { stage, meta } = this.#parts.state;
     if (meta.awaiting_continue) return this.#askContinue();
-    return stage === "READY" ? this.#ask() : { message: this.#message(), nextAction: "ASK" };
+    return stage === "READY" ? this.#ask() : { message: this.#parts.message(), nextAction: "ASK" };
   }
 
   // --- small things
 
-  get #state(): FormState {
-    return this.#manager.value;
-  }
-
-  /** The machine knows no step from an end to a question: the reset lies between. */
-  #put(next: FormState): void {
-    if (isTerminal(this.#state.stage) && !isTerminal(next.stage)) this.#manager.transition("INIT");
-    this.#manager.update(() => next);
-  }
-
   #attempt(): ReadyAttempt {
-    return attemptOf(this.#turn, this.#state, this.#reply);
-  }
-
-  #message(): string {
-    return this.#said.filter(Boolean).join("\n");
-  }
-
-  #tellProgress({ index, total, slots } = this.#state): void {
-    if (total > 1) this.#turn.taskProgress(index, total, slots);
-  }
-
-  #card(editable: boolean): JsonObject {
-    return cardOf(this.#state, { editable, specs: this.#form.slots, texts: this.#texts });
+    return attemptOf(this.#parts.turn, this.#parts.state, this.#reply);
   }
 }
 
@@ -414,16 +409,23 @@ function attemptOf(
   };
 }
 
-/** How words speak of another person, or whatever identifies an entry. */
-function mannerOf({ words, kind, because }: Reply): DeltaContext["manner"] {
-  if (addsAnother(words)) return "adds";
-  return kind === "change" && because !== "names-a-value" ? "changes" : undefined;
+/** Most buttons under a question. */
+const MAX_BUTTONS = 6;
+
+/** The values of a choice that is asked for alone, as buttons. */
+function choicesOf(
+  { slots, meta }: FormState,
+  specs: SlotSpecs,
+  locale: Locale,
+): Pick<DonePayload, "uiHint"> {
+  const asked = askedSlotOf(slots, meta.slot_errors, specs);
+  const { options } = (asked === undefined ? undefined : specs[asked]) ?? {};
+  const isAlone = missingSlots(slots, specs).every((slot) => slot === asked);
+  if (!options || !isAlone || options.length > MAX_BUTTONS) return {};
+  return { uiHint: { buttons: options.map(({ names, value }) => names[locale] ?? value) } };
 }
 
-function answerOf(
-  outcome: EffectOutcome<unknown>,
-  deed: SlotForm["deed"],
-): Parameters<typeof settleEntry>[1] {
+function answerOf(outcome: EffectOutcome<unknown>, deed: Deed): Parameters<typeof settleEntry>[1] {
   if (outcome.status === "failed") return { code: outcome.error.code };
   return { details: deed.details(outcome) };
 }
@@ -440,42 +442,16 @@ function confirmWords({ state, isUnchecked }: Looked, texts: FormTexts): readonl
   return [
     unclear === undefined ? "" : texts.slotError(unclear),
     isUnchecked ? (texts.unchecked ?? "") : "",
+    ...Object.values(meta.derived),
     texts.confirmQuestion(slots, { index, total }),
   ];
 }
 
 /** What is stored with the question, and what its yes leads to. */
-function questionAbout(slots: SlotValues, { slots: specs, deed }: SlotForm): QuestionDetails {
+function questionAbout(slots: SlotValues, form: SlotForm, specs: SlotSpecs): QuestionDetails {
   const amounts: Record<string, number> = {};
   for (const [slot, value] of Object.entries(slots)) {
     if (specs[slot]?.isAmount && typeof value === "number") amounts[slot] = value;
   }
-  return { call: deed.call, slots, amounts };
-}
-
-/** Slots of a page as operations: what is null or empty is taken out. */
-function editsOf(slots: JsonObject): { operations: unknown[] } {
-  return {
-    operations: Object.entries(slots).map(([slot, value]) =>
-      value === null || value === "" ? { op: "clear", slot } : { op: "set", slot, value },
-    ),
-  };
-}
-
-/** Keys of words about what a page sent beside the values that count. */
-function remarksOn(
-  sent: JsonObject,
-  { slots: kept }: FormState,
-  { slots: specs, today }: Pick<SlotForm, "slots"> & SlotContext,
-): readonly string[] {
-  return Object.entries(sent).flatMap(([slot, value]) => {
-    if (typeof value !== "string" || kept[slot] === undefined) return [];
-    return specs[slot]?.remark?.(value, { today }) ?? [];
-  });
-}
-
-function sameSlots(a: FormState, b: FormState): boolean {
-  const seen = ({ slots, meta, total }: FormState): string =>
-    JSON.stringify([slots, meta.slot_errors, total]);
-  return seen(a) === seen(b);
+  return { call: deedOf(form, slots)?.call, slots, amounts };
 }

@@ -1,10 +1,12 @@
 import type { z } from "zod";
-import type { EffectOutcome } from "../engine/turn/turn-context.ts";
+import type { SlotDescription } from "../engine/turn/state.ts";
+import type { EffectOutcome, TurnContext } from "../engine/turn/turn-context.ts";
 import type { Tool } from "../engine/agent/tool.ts";
 import type { JsonObject } from "../kernel/json.ts";
 import type { BatchCounts } from "./batch.ts";
 import type { FormResult, SlotValues } from "./form-state.ts";
 import type { IsoDate } from "../parse/days.ts";
+import type { MoreWords } from "../parse/lexicon/index.ts";
 import type { Reader } from "../parse/reading.ts";
 import type { Locale } from "../parse/text.ts";
 import type { SlotExample } from "./prompts.ts";
@@ -13,7 +15,45 @@ import type { SlotExample } from "./prompts.ts";
 export interface SlotContext {
   /** In the session's time zone. */
   readonly today: IsoDate;
+  /** All slots of the form, where it is known: beside one for the time, a day loses no time. */
+  readonly specs?: SlotSpecs | undefined;
 }
+
+/** One of the values of a choice, and how people call it. */
+export interface SlotOption<Value extends string = string> {
+  readonly value: Value;
+  readonly names: Readonly<Partial<Record<Locale, string>>>;
+  readonly synonyms?: readonly string[] | undefined;
+}
+
+/** Least and most: of a number, or of the characters of a text. */
+export interface SlotLimits {
+  readonly min?: number | undefined;
+  readonly max?: number | undefined;
+}
+
+/** A value as it is stored. */
+export type SlotValue = string | number | boolean;
+
+/** The kinds of values that people give; `slot` makes a slot of each. */
+export const SLOT_TYPES = [
+  "text",
+  "integer",
+  "number",
+  "money",
+  "date",
+  "date_range",
+  "time",
+  "choice",
+  "boolean",
+  "person",
+  "phone",
+  "address",
+  "file",
+  "recurrence",
+] as const satisfies readonly SlotDescription["type"][];
+/** One of `SLOT_TYPES`. */
+export type SlotType = (typeof SLOT_TYPES)[number];
 
 /** A slot's value, or why it was not taken. */
 export type SlotRead<Value> =
@@ -22,14 +62,16 @@ export type SlotRead<Value> =
   | { readonly ok: false; readonly error: string };
 
 /** One thing that a form needs to know. */
-export interface SlotSpec<Value extends string | number = string | number> {
+export interface SlotSpec<Value extends SlotValue = SlotValue> {
   readonly required: boolean;
-  readonly type: "text" | "integer" | "date" | "recurrence";
+  /** Whether it is asked for, by what is known. Default: `required`. */
+  needed?(slots: SlotValues): boolean;
+  readonly type: SlotType;
   /** What it means and how it is said, for the model. Default: its name for people. */
-  readonly description?: Readonly<Record<Locale, string>> | undefined;
+  readonly description?: Readonly<Partial<Record<Locale, string>>> | undefined;
   /**
-   * Names the thing that one entry is about, such as the recipient. Another value for it, with words
-   * of adding, is another entry and replaces nothing.
+   * Names the thing that one entry is about, such as the recipient. Another value for it is another
+   * entry, unless the words change the one that is there.
    */
   readonly identifies?: boolean | undefined;
   /** A sum that a yes would move; it stands in the stored question. */
@@ -41,13 +83,25 @@ export interface SlotSpec<Value extends string | number = string | number> {
   reader?(context: SlotContext): Reader<Value>;
   /** What was said with a value and is not kept, such as the hour of a day; a key of the texts. */
   remark?(words: string, context: SlotContext): string | undefined;
-  /** Reads what a person, a model or a page may have sent, and brings it into its stored form. */
+  /**
+   * Brings what a person, a model or a page may have sent into its stored form, once: what is stored
+   * is not read again.
+   */
   parse(raw: unknown, context: SlotContext): SlotRead<Value>;
   /** The stored form, and the error of a value that does not have it. */
   readonly schema: z.ZodType<Value>;
   readonly schemaError: string;
   /** What the form cannot say, such as a day that has passed. */
   validate?(value: Value, context: SlotContext): string | undefined;
+  /** Words that it takes. The start of a service tries each: `FORM_INVALID` names one that fails. */
+  readonly examples?: readonly string[] | undefined;
+  /** The value as people read it, such as `오후 3시` for 15:00. Default: as it is. */
+  show?(value: Value, locale: Locale): string;
+  /** Sentences of its errors, by language; a form's own texts go before them. */
+  readonly errors?: Readonly<Partial<Record<Locale, Readonly<Record<string, string>>>>> | undefined;
+  /** Of a choice: its values, and how people call them. */
+  readonly options?: readonly SlotOption[] | undefined;
+  readonly limits?: SlotLimits | undefined;
 }
 
 /** The slots of a form by their names, in the order in which they are asked. */
@@ -63,6 +117,33 @@ export interface Deed<Values = SlotValues, Input = any, Output = any> {
   input(slots: Values): Input;
   /** What is kept of the outcome with the entry, such as the number that the outside gave. */
   details(outcome: Extract<EffectOutcome<Output>, { status: "done" }>): JsonObject;
+}
+
+/** One of several deeds of a form, such as to book and to cancel. */
+export interface NamedDeed<Values = SlotValues> extends Deed<Values> {
+  /** What its button says, as something to do: `예약하기`, `Book`. */
+  readonly names: Readonly<Partial<Record<Locale, string>>>;
+  /** How people ask for it: `예약 취소`, `cancel`. Its names count anyway. */
+  readonly says?: readonly string[] | undefined;
+  /** Slots that it needs. Default: all that are required. */
+  readonly slots?: readonly string[] | undefined;
+}
+
+/** A person whom the one who talks knows under other names. */
+export interface Contact {
+  /** What is stored, and shown: `김영숙`. */
+  readonly name: string;
+  /** How the person says it: `엄마`. */
+  readonly says: readonly string[];
+}
+
+/** What a service knows beside the words. */
+export interface FormEntities {
+  /**
+   * The contacts of the one who talks, at most 500; for slots of the type `person`. Asked once in a
+   * turn that names people, and recorded.
+   */
+  contacts?(turn: TurnContext): Promise<readonly Contact[]> | readonly Contact[];
 }
 
 /**
@@ -92,22 +173,42 @@ export interface Progress {
 /** Facts of an outcome, by name. */
 export type Details = Readonly<Record<string, unknown>>;
 
+/** A question with the words of its answers. */
+export interface Offer {
+  readonly question: string;
+  readonly buttons: readonly string[];
+}
+
 /** All words for people, in one language. */
 export interface FormTexts<Values = SlotValues> {
   readonly buttons: {
     readonly confirm: readonly [string, string];
     readonly askContinue: readonly [string, string];
+    /** Of a question whether one value is meant. */
+    readonly yesNo: readonly [string, string];
   };
   readonly labels: { readonly slots: string; readonly interaction: string };
   readonly slotNames: Readonly<Record<string, string>>;
   progress(progress: Progress): string;
   askSlot(slot: string, slots: Values, progress?: Progress): string;
+  /** Asks for several at once. Absent, or without an answer: one after the other. */
+  askSlots?(names: readonly string[], slots: Values, progress?: Progress): string | undefined;
   slotError(error: string): string;
+  /** A value as people read it, such as `5시` for 5. */
+  value(slot: string, value: SlotValue): string;
   /**
    * Asks which value is meant, where words and model differ or the words are not exact. One option:
    * whether it is meant is not sure. None: nothing was read.
    */
-  doubt(slot: string, options: readonly (string | number)[]): string;
+  doubt(slot: string, options: readonly SlotValue[]): string;
+  /** Words of the message that were not understood, beside those which were. */
+  unread(words: string): string;
+  /** Of a value that the words do not say themselves: `“금요일” = 12월 4일`. */
+  derived(words: string, shown: string): string;
+  /** Whether `other` is in the place of `current`, or one more. Buttons: change, add. */
+  changeOrAdd(current: string, other: string): Offer;
+  /** Whether these, who were named too, are to get an entry of their own. Buttons: yes, no. */
+  passedOver(names: readonly string[]): Offer;
   /** Instead of something that repeats, where no slot is a recurrence. */
   readonly noRepeats: string;
   /** Says everything that a yes leads to: what is not in it has not been seen. */
@@ -118,6 +219,8 @@ export interface FormTexts<Values = SlotValues> {
   readonly unchecked?: string | undefined;
   /** Another entry waits behind the one that is asked about. */
   added(slots: Values): string;
+  /** An entry that waited was taken out. */
+  removed(slots: Values): string;
   /** `details`: what the outside gave; see `Deed.details`. */
   receipt(slots: Values, details: Details, progress?: Progress): string;
   readonly cancelled: string;
@@ -149,20 +252,36 @@ export interface FormTexts<Values = SlotValues> {
 export interface SlotForm<Values = SlotValues> {
   /** Key of the flow, such as `TRANSFER`. */
   readonly flow: string;
+  /** `deed` is no name of a slot. */
   readonly slots: SlotSpecs;
-  readonly deed: Deed<Values>;
+  /** What a yes does. Either this or `deeds`. */
+  readonly deed?: Deed<Values> | undefined;
+  /**
+   * Several things that can be done with the slots, by name. Which one is meant is a value like the
+   * others: `slots.deed`.
+   */
+  readonly deeds?: Readonly<Record<string, NamedDeed<Values>>> | undefined;
   /** Absent: what the outside refuses is heard after the yes. */
   readonly look?: Look<Values> | undefined;
-  readonly texts: Readonly<Record<Locale, FormTexts<Values>>>;
+  /** In one language or both. */
+  readonly texts: Readonly<Partial<Record<Locale, FormTexts<Values> | undefined>>>;
   /** Messages and how they are read, for the model; at most four count. */
-  readonly examples?: Readonly<Record<Locale, readonly SlotExample[]>> | undefined;
+  readonly examples?: Readonly<Partial<Record<Locale, readonly SlotExample[]>>> | undefined;
+  readonly entities?: FormEntities | undefined;
+  /** Words of this service beside those of dure: another yes, another filler. */
+  readonly words?: MoreWords | undefined;
   /**
    * Slots whose values in a message cannot count, with the error that is said of them: 엄마랑 아빠한테
-   * 5만원 does not say whether each is to get it.
+   * 5만원 does not say whether each is to get it. `entries`: of how many the model speaks.
    */
-  readonly doubts?: ((message: string) => Readonly<Record<string, string>>) | undefined;
+  readonly doubts?:
+    | ((message: string, entries: number) => Readonly<Record<string, string>>)
+    | undefined;
   /** What cannot be done is said, not bent into something else. Gives the sentence. */
   refuses?(message: string, locale: Locale): string | undefined;
-  /** Turns in which one entry may be filled. Default: `limits.maxFillTurns` of the team. */
+  /**
+   * Turns in a row in which nothing new was understood, before an entry is given up. Default:
+   * `limits.maxFillTurns` of the team.
+   */
   readonly maxFillTurns?: number | undefined;
 }

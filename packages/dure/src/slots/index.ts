@@ -11,11 +11,19 @@ export {
 } from "../parse/reading.ts";
 export { checkProposal, isQuoteOf, type Proposal, type ProposalCheck } from "../parse/check.ts";
 
-// Amounts, days
+// Amounts, numbers, days
 export { formatAmount, parseAmount, type AmountResult } from "../parse/amount.ts";
+export {
+  deriveAmounts,
+  showDerived,
+  type DerivedAmount,
+  type KnownAmounts,
+} from "../parse/derived.ts";
 export { findMoney, moneyLimitReader, moneyReader } from "../parse/find-money.ts";
 export { parseMoney, type MoneyBecause, type MoneyReading } from "../parse/money.ts";
+export { numberReader, parseNumber, type NumberReading } from "../parse/number.ts";
 export { parseDate, type DateResult } from "../parse/date.ts";
+export { dateRangeReader, isIsoDateRange, type IsoDateRange } from "../parse/date-range.ts";
 export { parseDay, type DayBecause, type DayReading } from "../parse/day.ts";
 export { clockIn, isIsoDate, todayIn, weekdayOf, type IsoDate } from "../parse/days.ts";
 export {
@@ -24,6 +32,7 @@ export {
   recurrenceRule,
   type Recurrence,
 } from "../parse/recurrence.ts";
+export { dayReaderFor, parsePastDay, type PastDays } from "../parse/past-day.ts";
 export { parseTime, type IsoTime, type TimeBecause, type TimeReading } from "../parse/time.ts";
 export {
   dayOnlyReader,
@@ -47,6 +56,11 @@ export {
   type PaymentsReading,
 } from "../parse/payments.ts";
 export { parsePerson, type PersonReading } from "../parse/person.ts";
+export { formatPhone, parsePhone, phoneReader, type PhoneNumber } from "../parse/phone.ts";
+
+// One of several things, a yes or a no to one
+export { choiceReader, type NamedOption } from "../parse/choice.ts";
+export { truthReader, type TruthNames } from "../parse/truth.ts";
 
 // Yes, no and the rest
 export {
@@ -57,36 +71,68 @@ export {
   type ReplyBecause,
   type ReplyKind,
 } from "../parse/reply.ts";
+export { moveWordsOf, type MoveWords } from "../parse/moves.ts";
+export { pickOf } from "../parse/pick.ts";
+export {
+  lexiconWith,
+  type Lexicon,
+  type MoreWords,
+  type PhraseLists,
+  type WordPatterns,
+} from "../parse/lexicon/index.ts";
+
+// Slots of the kinds of values that people give
+export { slot } from "./kinds/slot.ts";
 
 // A service that fills slots, asks for a yes, and does one thing
 export { slotFlow, type SlotFlowParts } from "./slot-flow.ts";
 export { formTexts, type OwnTexts } from "./form-texts.ts";
-export type {
-  Deed,
-  FormTexts,
-  Look,
-  Progress,
-  SlotContext,
-  SlotForm,
-  SlotRead,
-  SlotSpec,
-  SlotSpecs,
+export {
+  SLOT_TYPES,
+  type Contact,
+  type Deed,
+  type FormEntities,
+  type FormTexts,
+  type Look,
+  type NamedDeed,
+  type Offer,
+  type Progress,
+  type SlotContext,
+  type SlotForm,
+  type SlotLimits,
+  type SlotOption,
+  type SlotRead,
+  type SlotSpec,
+  type SlotSpecs,
+  type SlotType,
+  type SlotValue,
 } from "./form.ts";
+export type { KindOptions } from "./kinds/kind.ts";
 export {
   MESSAGE_ERRORS,
+  type DoubtOption,
+  type Entry,
   type FormResult,
   type FormState,
+  type FormTask,
+  type OpenChoice,
   type SlotErrors,
   type SlotValues,
 } from "./form-state.ts";
 export { formFactsIn, slotAgents, type FormFacts } from "./form-agents.ts";
-export { askedSlotOf, missingSlots } from "./delta.ts";
+export { askedSlotOf, missingSlots } from "./entries.ts";
 export type { BatchCounts } from "./batch.ts";
-export type { Delta, SlotOperation } from "./delta.ts";
 export { STAGES, type Stage } from "./stages.ts";
 
 // What the model that reads is asked, and how it answers
-export type { MessageKind, SlotExample, SlotReading } from "./prompts.ts";
+export type {
+  MessageKind,
+  Move,
+  SlotChange,
+  SlotExample,
+  SlotItem,
+  SlotReading,
+} from "./prompts.ts";
 
 // Text
 export { josa, josaOnly, type Josa } from "../parse/josa.ts";

@@ -95,8 +95,17 @@ test("a reading without its lists and its note is read with empty ones", () => {
   expect(reading).toEqual({ kind: "other", items: [], clear: [], note: "" });
 });
 
-test("a model cannot say yes: confirm is no kind of message", () => {
-  expect(slotReadingSchema(["target"]).safeParse({ kind: "confirm" }).success).toBe(false);
+test("a reading without a move fills in, and one of another name is refused", () => {
+  const schema = slotReadingSchema(["target"]);
+  const item = { changes: [{ slot: "target", value: "홍길동", quote: "홍길동" }] };
+
+  expect(schema.parse({ kind: "details", items: [item] }).items[0]).toEqual({
+    move: "set",
+    entry: "",
+    ...item,
+  });
+  const other = { kind: "details", items: [{ ...item, move: "pay" }] };
+  expect(schema.safeParse(other).success).toBe(false);
 });
 
 test("a locale is English if it says so, else Korean", () => {

@@ -24,6 +24,8 @@ export interface SlotPromptFacts {
   readonly slots: readonly PromptSlot[];
   /** Values as they were understood and shown. */
   readonly known: Readonly<Record<string, unknown>>;
+  /** Values of entries that ended in this session, the newest first: "as last time". */
+  readonly finished?: readonly Readonly<Record<string, unknown>>[] | undefined;
   /** What the person was asked last, word for word; absent: nothing. */
   readonly lastQuestion?: string | undefined;
   /** At most {@link MAX_EXAMPLES} are used. */
@@ -42,6 +44,7 @@ const REQUIRED = { ko: "필수", en: "required" } as const satisfies Record<Prom
  */
 export function slotPrompt(facts: SlotPromptFacts, template: string): string {
   const { language, today, zone, slots, known, lastQuestion, examples = [] } = facts;
+  const { finished = [] } = facts;
   const nothing = NOTHING[language];
   const lines = slots.map((slot) => slotLine(slot, language));
   const shown = examples.slice(0, MAX_EXAMPLES).map(({ said, reading }) => ({
@@ -54,6 +57,7 @@ export function slotPrompt(facts: SlotPromptFacts, template: string): string {
     zone,
     slots: lines.join("\n"),
     known: Object.keys(known).length === 0 ? nothing : JSON.stringify(known),
+    finished: finished.length === 0 ? nothing : JSON.stringify(finished),
     question: lastQuestion ?? nothing,
     examples: examplesText(shown, language),
   });
@@ -73,14 +77,27 @@ const MAX_VALUE = 500;
 const MESSAGE_KINDS = [
   "details",
   "question",
+  "confirm",
+  "refuse",
   "cancel",
   "cancel_all",
   "unsupported",
   "other",
 ] as const;
 
-/** What a message is, as a model sees it. A model never says yes: `confirm` is no kind. */
+/**
+ * What a message is, as a model sees it. `refuse` does not want what was asked or said. A model's
+ * `confirm` is never a yes: it asks the question again, where code hears no plain one.
+ */
 export type MessageKind = (typeof MESSAGE_KINDS)[number];
+
+const MOVES = ["set", "correct", "add", "remove", "swap"] as const;
+
+/**
+ * What is done with values: filled in, put in the place of others, added as a further entry, taken
+ * out, or exchanged between two entries.
+ */
+export type Move = (typeof MOVES)[number];
 
 /**
  * The shape that the model answers in. No member may be left out, so that every provider's strict
@@ -92,7 +109,7 @@ export function slotReadingSchema<const Names extends readonly [string, ...strin
   const slot = z.enum(names);
   const change = z.object({
     slot,
-    value: z.union([z.string().max(MAX_VALUE), z.number()]),
+    value: z.union([z.string().max(MAX_VALUE), z.number(), z.boolean()]),
     /** The person's words, so that code can check the value. */
     quote: z.string().max(MAX_VALUE).default(""),
   });
@@ -100,7 +117,14 @@ export function slotReadingSchema<const Names extends readonly [string, ...strin
   return z.object({
     kind: z.enum(MESSAGE_KINDS),
     items: z
-      .array(z.object({ changes: z.array(change).max(MAX_CHANGES) }))
+      .array(
+        z.object({
+          move: z.enum(MOVES).default("set"),
+          /** Whose entry it is about, where it is not the current one. */
+          entry: z.string().max(MAX_VALUE).default(""),
+          changes: z.array(change).max(MAX_CHANGES),
+        }),
+      )
       .max(MAX_ITEMS)
       .default([]),
     clear: z.array(slot).max(MAX_CHANGES).default([]),
@@ -112,13 +136,23 @@ export function slotReadingSchema<const Names extends readonly [string, ...strin
 export interface SlotReading {
   readonly kind: MessageKind;
   /** One per thing: a message may name several. */
-  readonly items: readonly { readonly changes: readonly SlotChange[] }[];
+  readonly items: readonly SlotItem[];
   readonly clear: readonly string[];
   readonly note: string;
 }
 
-interface SlotChange {
+/** What a model reads of one thing. */
+export interface SlotItem {
+  /** Default `set`. */
+  readonly move?: Move | undefined;
+  /** Default: the current entry, or the one that its own values name. */
+  readonly entry?: string | undefined;
+  readonly changes: readonly SlotChange[];
+}
+
+/** One value, and the words that it stands in; of `remove`, the value is not looked at. */
+export interface SlotChange {
   readonly slot: string;
-  readonly value: string | number;
+  readonly value: string | number | boolean;
   readonly quote: string;
 }

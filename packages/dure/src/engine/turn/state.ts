@@ -31,7 +31,21 @@ export interface SlotDescription {
   /** The label by language, such as `en`; where one is missing, `label` stands. */
   readonly labels?: Readonly<Record<string, string>> | undefined;
   readonly required: boolean;
-  readonly type: "text" | "integer" | "date";
+  readonly type:
+    | "text"
+    | "integer"
+    | "number"
+    | "money"
+    | "date"
+    | "date_range"
+    | "time"
+    | "choice"
+    | "boolean"
+    | "person"
+    | "phone"
+    | "address"
+    | "file"
+    | "recurrence";
 }
 
 /** Declares a service's typed state. */

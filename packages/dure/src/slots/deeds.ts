@@ -1,0 +1,92 @@
+import { choiceSlot } from "./kinds/choice.ts";
+import { DEED_SLOT } from "./deed-slot.ts";
+import { LOCALES } from "./languages.ts";
+import type { Deed, FormTexts, NamedDeed, SlotForm, SlotSpec, SlotSpecs } from "./form.ts";
+import type { SlotValues } from "./form-state.ts";
+import { fold, type Locale } from "../parse/text.ts";
+
+/**
+ * The slots of a form as its engine sees them: of several deeds the first slot says which one, and
+ * the others are asked for by what that one needs. Pure.
+ */
+export function specsOf({ slots, deeds }: Pick<SlotForm, "slots" | "deeds">): SlotSpecs {
+  if (!deeds) return slots;
+  const needing = Object.entries(slots).map(([name, spec]) => [name, neededBy(name, spec, deeds)]);
+  return { [DEED_SLOT]: deedSlot(deeds), ...(Object.fromEntries(needing) as SlotSpecs) };
+}
+
+function neededBy(name: string, spec: SlotSpec, deeds: NonNullable<SlotForm["deeds"]>): SlotSpec {
+  return {
+    ...spec,
+    needed(known) {
+      const deed = deeds[String(known[DEED_SLOT])];
+      if (!deed) return false;
+      if (deed.slots && !deed.slots.includes(name)) return false;
+      return deed.slots !== undefined || (spec.needed?.(known) ?? spec.required);
+    },
+  };
+}
+
+function deedSlot(deeds: NonNullable<SlotForm["deeds"]>): SlotSpec {
+  const options = Object.entries(deeds).map(([value, { names, says = [] }]) => ({
+    value,
+    names,
+    synonyms: says,
+  }));
+  const list = (locale: Locale): string =>
+    options.map(({ value, names }) => `${value} (${names[locale] ?? value})`).join(", ");
+  const description = Object.fromEntries(LOCALES.map((one) => [one, list(one)]));
+  return { ...choiceSlot({ options }), description };
+}
+
+/** What a yes to these values does; undefined while it is not known which deed is meant. Pure. */
+export function deedOf({ deed, deeds }: SlotForm, slots: SlotValues): Deed | undefined {
+  return deed ?? deeds?.[String(slots[DEED_SLOT])];
+}
+
+/** Whether a deed of the form is itself called a cancelling: 취소 is then no end of the form. Pure. */
+export function cancelsByName({ deeds = {} }: Pick<SlotForm, "deeds">): boolean {
+  return Object.values(deeds).some(isCancelling);
+}
+
+/** Whether the deed that waits for its yes is called a cancelling. Pure. */
+export function isCancellingDeed(
+  { deeds = {} }: Pick<SlotForm, "deeds">,
+  slots: SlotValues,
+): boolean {
+  const deed = deeds[String(slots[DEED_SLOT])];
+  return deed !== undefined && isCancelling(deed);
+}
+
+function isCancelling({ names, says = [] }: NamedDeed): boolean {
+  return [...Object.values(names), ...says].some(saysCancel);
+}
+
+/** Whether words speak of cancelling by name: 취소해줘, and no 그만둘래. Pure. */
+export function saysCancel(words: string): boolean {
+  return /취소|cancel/u.test(fold(words));
+}
+
+/** The texts of a form, with its deeds under the names of their buttons. Pure. */
+export function withDeedNames(texts: FormTexts, specs: SlotSpecs, locale: Locale): FormTexts {
+  const deed = specs[DEED_SLOT];
+  if (!deed?.show) return texts;
+  const show = deed.show.bind(deed);
+  return {
+    ...texts,
+    value: (slot, value) => (slot === DEED_SLOT ? show(value, locale) : texts.value(slot, value)),
+  };
+}
+
+/** What the buttons of its question say: the deed, and to leave it. Pure. */
+export function deedButtons(
+  { deeds = {} }: Pick<SlotForm, "deeds">,
+  slots: SlotValues,
+  locale: Locale,
+): readonly [string, string] | undefined {
+  const deed = deeds[String(slots[DEED_SLOT])];
+  const name = deed?.names[locale];
+  return name === undefined ? undefined : [name, LEAVE[locale]];
+}
+
+const LEAVE = { ko: "그만두기", en: "Never mind" } as const satisfies Record<Locale, string>;

@@ -1,0 +1,230 @@
+import type { SlotContext, SlotRead, SlotSpec, SlotSpecs, SlotValue } from "./form.ts";
+import type { Entry, FormState, FormTask, SlotErrors, SlotValues } from "./form-state.ts";
+import { Doubt, UNSURE, type Judged } from "./referee.ts";
+import { namesATime } from "../parse/when.ts";
+import { moveStage, type Stage } from "./stages.ts";
+
+/** The form, and what its values are judged by. */
+export interface FormContext extends SlotContext {
+  readonly specs: SlotSpecs;
+}
+
+/** What a value becomes: one that was judged, or as a page sent it. */
+export type NewValue = Exclude<Judged, undefined> | { readonly raw: unknown };
+
+/** Values by slot. */
+export type NewValues = Readonly<Record<string, NewValue>>;
+
+/** An entry before its first value. */
+export const NO_ENTRY: Entry = { slots: {}, slot_errors: {}, derived: {}, doubts: {} };
+
+/**
+ * Entries of one flow. A longer list is not read as one message any more; the person is asked to
+ * split it.
+ */
+export const MAX_ENTRIES = 20;
+
+/**
+ * An entry with these values. One that is not taken removes the old one (who tried to change an
+ * amount must not confirm the former one) and leaves its error. Pure.
+ */
+export function withValues(entry: Entry, values: NewValues, context: FormContext): Entry {
+  let next = entry;
+  for (const [slot, value] of Object.entries(values)) next = withValue(next, slot, value, context);
+  return next;
+}
+
+function withValue(entry: Entry, slot: string, value: NewValue, context: FormContext): Entry {
+  const empty = withoutSlot(entry, slot);
+  if (value instanceof Doubt) {
+    const options = value.error === UNSURE ? value.options : [];
+    const kept = options.length > 0 ? { ...empty.doubts, [slot]: options } : empty.doubts;
+    return { ...empty, slot_errors: { ...empty.slot_errors, [slot]: value.error }, doubts: kept };
+  }
+  if ("raw" in value && isNothing(value.raw)) return empty;
+  const read =
+    "raw" in value ? readSlot(slot, value.raw, context) : checked(slot, value.value, context);
+  if (!read.ok) return { ...empty, slot_errors: { ...empty.slot_errors, [slot]: read.error } };
+  const note = "raw" in value ? undefined : value.note;
+  return {
+    ...empty,
+    slots: { ...empty.slots, [slot]: read.value },
+    derived: note === undefined ? empty.derived : { ...empty.derived, [slot]: note },
+  };
+}
+
+function isNothing(raw: unknown): boolean {
+  return raw === null || raw === undefined || raw === "";
+}
+
+/** An entry without what was known of a slot, and without its error. Pure. */
+export function withoutSlot({ slots, slot_errors, derived, doubts }: Entry, slot: string): Entry {
+  return {
+    slots: without(slots, slot),
+    slot_errors: without(slot_errors, slot),
+    derived: without(derived, slot),
+    doubts: without(doubts, slot),
+  };
+}
+
+function without<Value>(
+  record: Readonly<Record<string, Value>>,
+  slot: string,
+): Readonly<Record<string, Value>> {
+  const { [slot]: _, ...rest } = record;
+  return rest;
+}
+
+/** The current entry of a form. Pure. */
+export function currentOf({ slots, meta }: FormState): Entry {
+  const { slot_errors: errors, derived, doubts } = meta;
+  return { slots, slot_errors: withoutUnclear(errors), derived, doubts };
+}
+
+/** An entry that waits, as an entry. Pure. */
+export function entryOf({ slots, slot_errors, derived = {}, doubts = {} }: FormTask): Entry {
+  return { slots, slot_errors, derived, doubts };
+}
+
+/** The form with this entry as its current one, in the stage that follows from it. Pure. */
+export function withCurrent(
+  state: FormState,
+  { slots, slot_errors, derived, doubts }: Entry,
+  context: Pick<FormContext, "specs">,
+): FormState {
+  const { _unclear: unclear } = state.meta.slot_errors;
+  const errors = unclear === undefined ? slot_errors : { ...slot_errors, _unclear: unclear };
+  const meta = { ...state.meta, slot_errors: errors, derived, doubts };
+  return withStageOfSlots({ ...state, slots, meta }, context);
+}
+
+/** The form with an error about the whole message. Pure. */
+export function withUnclear(state: FormState, error: string): FormState {
+  const errors = { ...state.meta.slot_errors, _unclear: error };
+  return { ...state, meta: { ...state.meta, slot_errors: errors } };
+}
+
+/**
+ * What a page sent, slot by slot: it edits what it shows, so its values count as they are. Null or
+ * empty takes a value out; a name that no slot has is an error of the message. Pure.
+ */
+export function withEdits(
+  state: FormState,
+  edits: Readonly<Record<string, unknown>>,
+  context: FormContext,
+): FormState {
+  if (!takesSlots(state.stage)) return state;
+  const isKnown = (slot: string): boolean => Object.hasOwn(context.specs, slot);
+  const known = Object.entries(edits).filter(([slot]) => isKnown(slot));
+  const values = Object.fromEntries(known.map(([slot, raw]) => [slot, { raw }]));
+  const next = withCurrent(state, withValues(currentOf(state), values, context), context);
+  return known.length < Object.keys(edits).length ? withUnclear(next, "UNKNOWN_SLOT") : next;
+}
+
+/** Whether values can be filled in. */
+export function takesSlots(stage: Stage): boolean {
+  return stage === "INIT" || stage === "FILLING" || stage === "READY";
+}
+
+/**
+ * The errors that the slots have as of today; a required slot that is merely absent is none. Pure.
+ */
+export function validateSlots(slots: SlotValues, context: FormContext): SlotErrors {
+  const errors: Record<string, string> = {};
+  for (const [slot, value] of Object.entries(slots)) {
+    const read = checked(slot, value, context);
+    if (!read.ok) errors[slot] = read.error;
+  }
+  return errors;
+}
+
+/** Whether a slot is asked for, by what is known. */
+export function isNeeded(spec: SlotSpec, slots: SlotValues): boolean {
+  return spec.needed?.(slots) ?? spec.required;
+}
+
+/** Needed slots without a value, in the order in which they are asked for. */
+export function missingSlots(slots: SlotValues, specs: SlotSpecs): string[] {
+  return Object.keys(specs).filter(
+    (slot) => slots[slot] === undefined && isNeeded(specs[slot]!, slots),
+  );
+}
+
+/** The slot that is asked for next: one with an error, else the first that is missing. */
+export function askedSlotOf(
+  slots: SlotValues,
+  errors: SlotErrors,
+  specs: SlotSpecs,
+): string | undefined {
+  const wrong = Object.keys(specs).find((slot) => errors[slot] !== undefined);
+  return wrong ?? missingSlots(slots, specs)[0];
+}
+
+/**
+ * READY when nothing needed is missing and no slot has an error, else FILLING; other stages stay as
+ * they are.
+ */
+export function withStageOfSlots(
+  state: FormState,
+  { specs }: Pick<FormContext, "specs">,
+): FormState {
+  const errors = withoutUnclear(state.meta.slot_errors);
+  const isWhole = missingSlots(state.slots, specs).length === 0 && Object.keys(errors).length === 0;
+  const wanted: Stage = isWhole ? "READY" : "FILLING";
+  if (!takesSlots(state.stage) || wanted === state.stage) return state;
+
+  const move = moveStage(state.stage, wanted);
+  return move.ok ? { ...state, stage: move.stage } : state;
+}
+
+/** Without the values that have these errors; a form that was READY is FILLING then. Pure. */
+export function withoutWrong(
+  state: FormState,
+  errors: SlotErrors,
+  context: Pick<FormContext, "specs">,
+): FormState {
+  const { slots, derived, doubts } = Object.keys(errors).reduce(withoutSlot, currentOf(state));
+  const meta = { ...state.meta, derived, doubts };
+  const slotErrors = { ...state.meta.slot_errors, ...errors };
+  return withStageOfSlots({ ...state, slots, meta: { ...meta, slot_errors: slotErrors } }, context);
+}
+
+/** An entry as of today: what was stored is looked at again, and not read again. Pure. */
+export function asOfToday(entry: Entry, context: FormContext): Entry {
+  const errors = validateSlots(entry.slots, context);
+  const kept = Object.keys(errors).reduce(withoutSlot, entry);
+  return { ...kept, slot_errors: { ...kept.slot_errors, ...errors } };
+}
+
+/** Parse, check the form, validate: the one way by which words get into a slot. */
+export function readSlot(slot: string, raw: unknown, context: FormContext): SlotRead<SlotValue> {
+  const spec = context.specs[slot];
+  if (!spec) return { ok: false, error: "UNKNOWN_SLOT" };
+  if (hasLostTime(raw, spec, context)) return { ok: false, error: spec.schemaError };
+  const parsed = spec.parse(raw, context) as SlotRead<SlotValue>;
+  return parsed.ok ? checked(slot, parsed.value, context) : parsed;
+}
+
+/** A value in its stored form, by its schema and by what the schema cannot say. */
+function checked(slot: string, value: SlotValue, context: FormContext): SlotRead<SlotValue> {
+  const spec = context.specs[slot];
+  if (!spec) return { ok: false, error: "UNKNOWN_SLOT" };
+  if (!spec.schema.safeParse(value).success) return { ok: false, error: spec.schemaError };
+  const error = spec.validate?.(value, context);
+  return error === undefined ? { ok: true, value } : { ok: false, error };
+}
+
+/** A time with a day would be dropped without a word, where the slot has none for it. */
+function hasLostTime(raw: unknown, spec: SlotSpec, context: SlotContext): boolean {
+  if (spec.type !== "date" || spec.remark !== undefined || typeof raw !== "string") return false;
+  return namesATime(raw, context);
+}
+
+function withoutUnclear({ _unclear, ...errors }: SlotErrors): SlotErrors {
+  return errors;
+}
+
+/** The slot by which entries are told apart. */
+export function identityOf(specs: SlotSpecs): string | undefined {
+  return Object.keys(specs).find((slot) => specs[slot]!.identifies);
+}
