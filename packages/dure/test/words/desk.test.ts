@@ -1,0 +1,185 @@
+import { conversationalAgent, defineService, tool } from "dure";
+import { formTexts, slot, slotAgents, slotFlow, type Contact, type SlotReading } from "dure/slots";
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { FormDesk, type DeskModel } from "./form-desk.ts";
+import { SERVICES } from "./services.ts";
+
+/** What a form does around a reading: what it shows, asks, and never says. */
+type Change = SlotReading["items"][number]["changes"][number];
+
+function reads(...changes: readonly Change[]): SlotReading {
+  return { kind: "details", items: [{ changes }], clear: [], note: "" };
+}
+
+const QUIET: SlotReading = { kind: "other", items: [], clear: [], note: "" };
+
+/** A model that gives these readings one after the other, and then none. */
+function inTurn(readings: readonly SlotReading[], aside = ""): DeskModel {
+  const left = [...readings];
+  return ({ agent }) => {
+    if (agent === "intent") return { scenario: "ORDER" };
+    return agent === "slots" ? (left.shift() ?? QUIET) : { action: "chat", message: aside };
+  };
+}
+
+interface Tea {
+  readonly who?: string;
+  readonly sum?: number;
+}
+
+const SLOTS = { who: slot.person({ identifies: true }), sum: slot.money() };
+
+/** A form in English alone, whose person has these contacts. */
+function teaShop(contacts: readonly Contact[] = []) {
+  const texts = formTexts<Tea>("en", {
+    slots: SLOTS,
+    slotNames: { who: "recipient", sum: "amount" },
+    questions: { who: "Who is it for?", sum: "How much?" },
+    describe: ({ who = "" }) => who,
+    confirmQuestion: ({ who = "", sum = 0 }) => `Shall I send ${sum} to ${who}?`,
+    receipt: ({ who = "" }) => `Sent to ${who}.`,
+  });
+  return defineService({
+    name: "tea",
+    agents: {
+      intent: conversationalAgent({ name: "intent", schema: z.object({ scenario: z.string() }) }),
+      ...slotAgents(SLOTS, { interaction: "Answer." }),
+    },
+    ...slotFlow<Tea>({
+      flow: "ORDER",
+      slots: SLOTS,
+      texts: { en: texts },
+      entities: { contacts: () => contacts },
+      deed: {
+        call: "send",
+        tool: tool({
+          description: "Sends it.",
+          inputSchema: z.looseObject({}),
+          effect: "once",
+          recover: "replay",
+          execute: () => null,
+        }),
+        input: (values) => values,
+        details: () => ({}),
+      },
+    }),
+  });
+}
+
+const TO_MOM = reads(
+  { slot: "who", value: "엄마", quote: "엄마한테" },
+  { slot: "sum", value: 50_000, quote: "5만원" },
+);
+
+test("a form that speaks one language speaks it in every session", async () => {
+  const desk = new FormDesk(teaShop(), inTurn([]), { locale: "ko" });
+
+  expect((await desk.say("보내줘")).message).toBe("Please tell me: recipient and amount.");
+});
+
+test("the name of a contact is shown with the name that was said, and is what is done", async () => {
+  const shop = teaShop([{ name: "김영숙", says: ["엄마"] }]);
+  const desk = new FormDesk(shop, inTurn([TO_MOM]));
+
+  const asked = await desk.say("엄마한테 5만원");
+  await desk.say("yes");
+
+  expect(asked.message).toBe("“엄마” = 김영숙\nShall I send 50000 to 김영숙?");
+  expect(desk.done.map(({ input }) => input)).toEqual([{ who: "김영숙", sum: 50_000 }]);
+});
+
+test("a value of which one is not sure is taken by a yes, and that is no yes to the deed", async () => {
+  const rough = reads(
+    { slot: "who", value: "Mom", quote: "Mom" },
+    { slot: "sum", value: 50_000, quote: "about 50k won" },
+  );
+  const desk = new FormDesk(teaShop(), inTurn([rough]), { locale: "en" });
+
+  const doubted = await desk.say("about 50k won to Mom");
+  const asked = await desk.say("yes");
+
+  expect(doubted.buttons).toEqual(["Yes", "No"]);
+  expect(doubted.message).toMatch(/^Is it .*50,000.*\?$/);
+  expect(asked).toMatchObject({ nextAction: "CONFIRM", message: "Shall I send 50000 to Mom?" });
+  expect(desk.done).toEqual([]);
+});
+
+test("an aside that reports a deed is not shown, and the question stands as it was", async () => {
+  const desk = new FormDesk(teaShop(), inTurn([TO_MOM], "I have moved it for you."), {
+    locale: "en",
+  });
+  const asked = await desk.say("엄마한테 5만원");
+
+  const { message } = await desk.say("Is it raining?");
+
+  expect(message).toBe(`I cannot answer that.\n${asked.message}`);
+});
+
+test("an error is said with what is asked, whatever a model says", async () => {
+  const dollars = reads(
+    { slot: "who", value: "Mom", quote: "Mom" },
+    { slot: "sum", value: 50, quote: "50 dollars" },
+  );
+  const desk = new FormDesk(teaShop(), inTurn([dollars], "What can I do for you?"), {
+    locale: "en",
+  });
+
+  const { message } = await desk.say("50 dollars to Mom");
+
+  expect(message).toMatch(/\S+ How much\?$/);
+  expect(message).not.toContain("What can I do");
+});
+
+test("which of several deeds is meant is asked with a button for each", async () => {
+  const desk = new FormDesk(SERVICES.appointment.service, ({ agent }) =>
+    agent === "intent" ? { scenario: "VISIT" } : QUIET,
+  );
+
+  const { message, buttons } = await desk.say("진료 때문에요");
+
+  expect(message).toBe("예약하기, 옮기기, 취소하기 중 무엇을 도와드릴까요?");
+  expect(buttons).toEqual(["예약하기", "예약 옮기기", "예약 취소하기"]);
+});
+
+test.each([0.5, 1, 1.5, 2])(
+  "a turn that dies at step %d does its deed once",
+  async (diesBefore) => {
+    const desk = new FormDesk(teaShop(), inTurn([TO_MOM]), { locale: "en" });
+    await desk.say("엄마한테 5만원");
+
+    await desk.say("yes", { diesBefore: diesBefore - 0.5 });
+
+    expect(desk.done).toHaveLength(1);
+  },
+);
+
+test("five slots one by one and one misunderstanding do not end a form", async () => {
+  const { service, flow } = SERVICES.card;
+  const readings = [
+    reads({ slot: "kind", value: "debit", quote: "체크" }),
+    QUIET,
+    reads({ slot: "applicant", value: "김하늘", quote: "김하늘" }),
+    reads({ slot: "birthday", value: "1990-05-03", quote: "1990년 5월 3일" }),
+    QUIET,
+    reads({ slot: "phone", value: "01012345678", quote: "010-1234-5678" }),
+    reads({ slot: "address", value: "서울시 강남구 1", quote: "서울시 강남구 1" }),
+  ];
+  const desk = new FormDesk(service, (asked) =>
+    asked.agent === "intent" ? { scenario: flow } : asked.agent === "slots" ? readings.shift() : {},
+  );
+  const said = [
+    "체크",
+    "음…",
+    "김하늘",
+    "1990년 5월 3일",
+    "글쎄요",
+    "010-1234-5678",
+    "서울시 강남구 1",
+  ];
+
+  let last = "";
+  for (const words of said) last = String((await desk.say(words)).nextAction);
+
+  expect(last).toBe("CONFIRM");
+});
