@@ -104,7 +104,10 @@ export class FormTurn {
     const { message, confirmId } = this.#parts.turn;
     // Buttons of an offer are bound to no question: this one was shown before, and answers another.
     const isOther = confirmId !== undefined;
-    const words = { manner: this.#reading.manner, lexicon: this.#parts.lexicon };
+    // 바꿔줘 says which; 7만원으로 바꿔줘 is about something else.
+    const isMore = namesAnotherValue(message, this.#parts.state, this.#parts.context);
+    const manner = isMore ? undefined : this.#reading.manner;
+    const words = { manner, lexicon: this.#parts.lexicon };
     const picked = isOther ? undefined : answerTo(message, offer, words);
     // A yes to two things is none to either.
     if (picked === undefined) return this.#reply.kind === "yes" ? this.#ask() : undefined;

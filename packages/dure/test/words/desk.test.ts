@@ -105,6 +105,30 @@ test("a value of which one is not sure is taken by a yes, and that is no yes to 
   expect(desk.done).toEqual([]);
 });
 
+test("a change of something else leaves open who is meant, and a bare one says it", async () => {
+  const { service, flow } = SERVICES.transfer;
+  const readings = [
+    reads(
+      { slot: "target", value: "홍길동", quote: "홍길동" },
+      { slot: "amount", value: 10_000, quote: "만원" },
+    ),
+    reads({ slot: "target", value: "정하준", quote: "정하준" }),
+    reads({ slot: "amount", value: 70_000, quote: "7만원" }),
+  ];
+  const desk = new FormDesk(service, (asked) =>
+    asked.agent === "intent" ? { scenario: flow } : (readings.shift() ?? QUIET),
+  );
+  await desk.say("홍길동에게 만원 보내줘");
+  const asked = await desk.say("정하준");
+
+  const changed = await desk.say("7만원으로 바꿔줘");
+  const settled = await desk.say("바꿔줘");
+
+  expect(changed.buttons).toEqual(asked.buttons);
+  expect(changed.state.slots).toEqual({ target: "홍길동", amount: 70_000 });
+  expect(settled.state.slots).toEqual({ target: "정하준", amount: 70_000 });
+});
+
 test("an aside that reports a deed is not shown, and the question stands as it was", async () => {
   const desk = new FormDesk(teaShop(), inTurn([TO_MOM], "I have moved it for you."), {
     locale: "en",
