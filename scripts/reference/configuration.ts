@@ -57,7 +57,8 @@ function defaultOf(name: string): string {
   const { fallback } = known;
   if (Array.isArray(fallback)) return fallback.length === 0 ? "none" : codeOf(fallback.join(", "));
   const isTime = "unit" in known && known.unit === "ms" && typeof fallback === "number";
-  return codeOf(isTime ? durationOf(fallback) : String(fallback));
+  const plain = typeof fallback === "object" ? JSON.stringify(fallback) : String(fallback);
+  return codeOf(isTime ? durationOf(fallback) : plain);
 }
 
 function pathOf({ path: names = [] }: { readonly path?: readonly string[] }): string {

@@ -22,7 +22,7 @@ import { FormReading, sameSlots } from "./form-reading.ts";
 import { endingText, receiptOf, receiptsOf, summaryText } from "./form-report.ts";
 import type { Deed, FormTexts, SlotForm, SlotSpecs } from "./form.ts";
 import type { FormResult, FormState, SlotValues } from "./form-state.ts";
-import { namesAnotherValue, replyIn } from "./heard-reply.ts";
+import { namesAnotherValue, namesAValue, replyIn } from "./heard-reply.ts";
 import { answerTo, type OpenOffer } from "./offers.ts";
 import { todayIn } from "../parse/days.ts";
 import type { Lexicon } from "../parse/lexicon/index.ts";
@@ -105,7 +105,7 @@ export class FormTurn {
     // Buttons of an offer are bound to no question: this one was shown before, and answers another.
     const isOther = confirmId !== undefined;
     // 바꿔줘 says which; 7만원으로 바꿔줘 is about something else.
-    const isMore = namesAnotherValue(message, this.#parts.state, this.#parts.context);
+    const isMore = namesAValue(message, this.#parts.context);
     const manner = isMore ? undefined : this.#reading.manner;
     const words = { manner, lexicon: this.#parts.lexicon };
     const picked = isOther ? undefined : answerTo(message, offer, words);

@@ -65,7 +65,7 @@ export type SlotRead<Value> =
 export interface SlotSpec<Value extends SlotValue = SlotValue> {
   readonly required: boolean;
   /** Whether it is asked for, by what is known. Default: `required`. */
-  needed?(slots: SlotValues): boolean;
+  readonly needed?: ((slots: SlotValues) => boolean) | undefined;
   readonly type: SlotType;
   /** What it means and how it is said, for the model. Default: its name for people. */
   readonly description?: Readonly<Partial<Record<Locale, string>>> | undefined;

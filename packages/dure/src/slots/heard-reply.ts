@@ -86,6 +86,12 @@ function saidAs(
   );
 }
 
+/** Whether words name any value of a slot, be it a known one: 7만원으로 바꿔줘. Pure. */
+export function namesAValue(message: string, context: FormContext): boolean {
+  const specs = Object.values(context.specs).filter(({ type }) => type !== "person");
+  return specs.some((spec) => (spec.reader?.(context).find(message) ?? []).length > 0);
+}
+
 /** Whether words name a value of a slot that is none of those which are known. Pure. */
 export function namesAnotherValue(
   message: string,

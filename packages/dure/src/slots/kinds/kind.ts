@@ -48,7 +48,7 @@ export function slotOf<Value extends SlotValue>(
     ...kind,
     required: own.required ?? true,
     description: described(own.description, format),
-    ...(own.needed && { needed: own.needed }),
+    needed: own.needed,
     identifies: own.identifies,
     isAmount: own.isAmount,
     // An author's check may refuse what the kind takes.
