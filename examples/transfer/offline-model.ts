@@ -75,7 +75,9 @@ export function offlineSlots(text: string, context: OfflineSlotContext): SlotRea
 
   const items = itemsIn(line, notes, context);
   const hasAny = items.length > 0 || notes.cleared.length > 0;
-  const note = hasAny ? unreadIn(notes.rest, items) : "";
+  // Who is there already has been read: 철수 말고 엄마한테.
+  const known = String(context.slots?.["target"] ?? "\n");
+  const note = hasAny ? unreadIn(notes.rest.replaceAll(known, " "), items) : "";
   return { kind: hasAny ? "details" : "other", items, clear: notes.cleared, note };
 }
 
