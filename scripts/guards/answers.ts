@@ -171,7 +171,7 @@ export const ANSWER_GUARDS: readonly Guard[] = [
     at: { file: REFEREE },
     find: "const other = seePair(proposed, against);",
     replace: "const other = undefined as Sight | undefined;",
-    tests: words("with a rude model nothing that was not meant is shown without a mark"),
+    tests: referee("two people whose sums the model has exchanged are asked about"),
     why: "two people get each other's sums",
   },
   {

@@ -159,3 +159,25 @@ test("a day that its words do not number is shown with its date", () => {
   expect(state.slots["day"]).toBe("2026-11-20");
   expect(state.meta.derived["day"]).toMatch(/^금요일.* = 2026-11-20$/u);
 });
+
+test("two people whose sums the model has exchanged are asked about, and get none unasked", () => {
+  const reading = readingOf(
+    {
+      sets: [
+        ["target", "철수", "철수한테"],
+        ["amount", 30_000, "3만원"],
+      ],
+    },
+    {
+      sets: [
+        ["target", "영희", "영희한테"],
+        ["amount", 50_000, "5만원"],
+      ],
+    },
+  );
+
+  const { state } = heardIn(formOf({}), "철수한테 5만원, 영희한테 3만원", reading);
+
+  expect([state.slots, state.tasks[0]?.slots]).toEqual([{ target: "철수" }, { target: "영희" }]);
+  expect(state.meta.doubts["amount"]?.map((one) => one.value)).toEqual([50_000, 30_000]);
+});
