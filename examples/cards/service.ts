@@ -66,6 +66,12 @@ export function createCardService(office: CardOffice): Service {
       words: {
         yes: [
           "신청해줘",
+          "신청 들어가자",
+          "만들어",
+          "만들어 줘",
+          "만들어 주세요",
+          "발급해 줘",
+          "발급해 주세요",
           "신청해 주세요",
           "신청해주세요",
           "신청할게요",

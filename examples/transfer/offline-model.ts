@@ -20,6 +20,7 @@ import {
   type SlotValues,
 } from "dure/slots";
 import { MESSAGES } from "./messages.ts";
+import { meantIn, replacedIn } from "./offline-entries.ts";
 import { SLOT_NAMES, type SlotErrorKey, type SlotName } from "./slots.ts";
 
 /**
@@ -57,6 +58,8 @@ export interface OfflineSlotContext {
   readonly stage: string;
   /** What is known: what "half of it" is counted from. */
   readonly slots?: SlotValues | undefined;
+  /** The transfers behind the current one. */
+  readonly waiting?: readonly SlotValues[] | undefined;
   /** The slot that was asked for: a bare answer (`홍길동`, `5만`) fills it. */
   readonly askedSlot?: string | undefined;
 }
@@ -68,6 +71,8 @@ export function offlineSlots(text: string, context: OfflineSlotContext): SlotRea
   const notes = readNotes(line);
   if (BEYOND_PATTERNS.test(line)) return NOTHING;
   const { negated, reported, supposed, changes } = moveWordsOf(notes.rest);
+  const standing = reported ? [] : standingIn(line, notes, context);
+  if (standing.length > 0) return { ...NOTHING, kind: "details", items: standing };
   if (negated && !changes) return { ...NOTHING, kind: "refuse" };
   if (reported || (supposed && context.stage !== "FILLING")) return NOTHING;
   // Nothing here can repeat a transfer, and one transfer is not what was asked for.
@@ -82,10 +87,49 @@ export function offlineSlots(text: string, context: OfflineSlotContext): SlotRea
 }
 
 /** Places in a list, sums in several steps, one of two: what only a model makes out. */
-const BEYOND_PATTERNS =
-  /짜리|시급|시간치|더하기|[만천원]이나 |아니다 |둘 ?다|서로|[첫두세] ?번째|앞에|뒤에|것만|거만|라던데|라더라|라고 카톡|each of|\bboth\b|\bplus\b|\d x \d|\bswap|memo ?["“]|memo: ?\S+ ?로|— ?no,|\d% of/iu;
+const BEYOND_PATTERNS = /[만천원]이나 |서로|라던데|라더라|라고 카톡|\bswap|— ?no,/iu;
 
 const NOTHING: SlotReading = { kind: "other", items: [], clear: [], note: "" };
+
+/** What a message changes of transfers that stand: to whom they go, or one of several by its name. */
+function standingIn(
+  line: string,
+  { rest, values: said }: Notes,
+  { slots = {}, waiting = [] }: OfflineSlotContext,
+): readonly SlotItem[] {
+  const entries = [slots, ...waiting];
+  const names = entries.flatMap(({ target }) => (typeof target === "string" ? [target] : []));
+  const replaced = replacedIn(rest, names);
+  if (replaced) {
+    const { from, to, rest: others } = replaced;
+    const values = { ...readOrder(others), ...said, target: to };
+    return [{ ...itemOf(values, line, "correct"), entry: from }];
+  }
+  const meant = meantIn(rest, names);
+  if (!meant || moveWordsOf(meant.rest).adds || IS_WRONG.test(meant.rest)) return [];
+  return meant.names.flatMap((entry) => {
+    const values = {
+      ...valuesOf(meant.rest, entries.find(({ target }) => target === entry) ?? {}),
+      ...said,
+    };
+    const item = itemOf(values, line, "correct");
+    if (item.changes.length > 0) return values.target === undefined ? [{ ...item, entry }] : [];
+    return LEAVES_OUT.test(meant.rest) ? [{ move: "remove" as const, entry, changes: [] }] : [];
+  });
+}
+
+/** The second one's wrong: what is right may be any value of it. */
+const IS_WRONG = /틀렸|틀려|잘못|\bwrong\b/iu;
+const LEAVES_OUT =
+  /빼|지워|삭제|취소|없던|없애|제외|안 ?보내|\b(?:remove|drop|delete|take|cancel|skip|leave|scratch)\b/iu;
+
+/** Amount and day that words say of one transfer. */
+function valuesOf(rest: string, { amount }: SlotValues): RawSlots {
+  const read = readOrder(rest);
+  const known = typeof amount === "number" ? { current: amount } : {};
+  const [derived] = deriveAmounts(rest, known).filter(({ isWhole }) => isWhole);
+  return derived ? { ...read, amount: `${derived.value}원` } : read;
+}
 
 function itemsIn(line: string, notes: Notes, context: OfflineSlotContext): readonly SlotItem[] {
   const move = moveIn(notes.rest);
@@ -190,7 +234,7 @@ function otherNameIn(line: string): string | undefined {
 }
 
 const NAMED_ALONE =
-  /^(?:(?:아|앗|아차|음|어|참|아니|아니다)[,. ]+)?(?:(?:수신자|받는 ?사람|받는 ?분|대상)(?:을|를|은|는|이|가)? ?)?([가-힣]{2,4}?)(?:님|씨)?(?:한테|에게|께)?(?:으로|로)?(?:이었어|였어|이었다|였다|이야|야|이에요|예요|이요|요)?(?: ?(?:바꿔|변경|정정)(?: ?(?:줘|주세요))?)?[.!~? ]*$|^(?:oh,? |sorry,? |no,? |um,? |wait,? )*(?:the recipient is |it'?s |i meant? |make it |add |not \p{L}+, ?(?:but )?)?(?:to )?(\p{Lu}\p{L}+(?: \p{Lu}\p{L}+)?)(?: instead| with .+)?[.! ]*$/u;
+  /^(?:(?:아|앗|아차|음|어|참|아니|아니다)[,. ]+)?(?:(?:수신자|받는 ?사람|받는 ?분|대상)(?:을|를|은|는|이|가)? ?)?([가-힣]{2,4}?)(?:님|씨)?(?:한테|에게|께)?(?:으로|로)?(?:이었어|였어|이었다|였다|이야|야|이에요|예요|이요|요)?(?: ?(?:바꿔|변경|정정)(?: ?(?:줘|주세요))?)?[.!~? ]*$|^(?:(?:oh|sorry|no|um|wait),? )*(?:the recipient is |it'?s |[Ii] meant? |make it |add |not \p{L}+, ?(?:but )?)?(?:to )?(\p{Lu}\p{L}+(?: \p{Lu}\p{L}+)?)(?: instead| with .+)?[.! ]*$/u;
 
 function isChange(line: string): boolean {
   const { changes, adds } = moveWordsOf(line);
@@ -323,6 +367,18 @@ const NOTES: readonly (readonly ["memo" | "alias", RegExp])[] = [
   ],
   ["memo", new RegExp(`(?<=^|[ ,])([^ ,]+?)(?:이라고|라고) ?메모(?: ?${WRITE})?`, "u")],
   ["memo", /메모(?:는|은|:|：) ?(.+?)(?=$|[,.](?: |$))/u],
+  ["memo", /\bmemo:? (.+?) ?(?:으로|로) ?(?:해|써|적어)[^,.]*/iu],
+  ["memo", /메모(?:에|로|에다) (.+?) ?(?:넣어|써|적어|남겨) ?(?:줘|주세요)?/u],
+  [
+    "memo",
+    new RegExp(`[${QUOTES}]([^${QUOTES}]{1,100})[${QUOTES}] ?(?:이라고|라고) ?${WRITE}`, "u"),
+  ],
+  [
+    "memo",
+    /\b(?:with (?:the|a) |and )?(?:memo|note|write|saying) ?["“]([^"”]{1,100})["”](?: on it)?/iu,
+  ],
+  ["memo", /\bput (.+?) as the (?:memo|note)(?: first)?/iu],
+  ["memo", /\b(?:the )?note(?: should say|:| says):? (.+?)$/iu],
   ["memo", /\bmemo(?: is|:| should say| says)? (.+?)(?=$|[,.](?: |$))/iu],
   [
     "alias",

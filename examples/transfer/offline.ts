@@ -14,9 +14,9 @@ export function answerTransfer(request: ModelRequest): OfflineAnswer | undefined
   if (agent === "intent") return { object: { scenario: offlineIntent(text).scenario } };
   const facts = formFactsIn(system);
   if (!facts) return undefined;
-  const { locale, stage, slots, slot_errors: slotErrors, asked_slot: askedSlot } = facts;
+  const { locale, stage, slots, waiting, slot_errors: slotErrors, asked_slot: askedSlot } = facts;
   if (agent === "slots") {
-    const reading = offlineSlots(text, { stage, slots, askedSlot });
+    const reading = offlineSlots(text, { stage, slots, waiting, askedSlot });
     return { object: JSON.parse(JSON.stringify(reading)) };
   }
   const message = offlineReply({ text, locale, stage, slotErrors });

@@ -46,6 +46,7 @@ const RAISE = "(?:increas|rais|bump|boost|up|higher|more|add)[a-z]*(?: [a-z]+){0
 const LOWER = "(?:reduc|lower|decreas|drop|cut|down|less|trim|shav|deduct)[a-z]*(?: [a-z]+){0,3}?";
 const NATIVE = "두|세|네|다섯|여섯|일곱|여덟|아홉|열";
 const FEW = "two|three|four|five|six|seven|eight|nine|ten";
+const PIECES = "(?:개|잔|병|그릇|권|인분|명분|명|판|마리|시간)(?:치|분)?(?![가-힣]{2})";
 const COUNT = `(?<count>\\d{1,4}(?:\\.\\d{1,3})?|${NATIVE})`;
 const PERCENT =
   "(?<![\\d.,])(?<count>\\d{1,3}(?:\\.\\d{1,2})?|(?<![가-힣])[일이삼사오육칠팔구십백]{1,5}|(?<![a-z])" +
@@ -144,6 +145,8 @@ export const CHANGE_WORDS: readonly (readonly [how: ChangeHow, ...patterns: stri
     `<base> ?(?:곱하기|times|x|×|\\*) ?(?<count>\\d{1,4}|${NATIVE}|${FEW})(?![a-z])`,
     "(?<![\\d.,])(?<count>\\d{1,3}) ?(?:x|×|\\*) ?<base>",
     `<base> ?(?:짜리|권|지폐)? ?(?<count>\\d{1,3}|${NATIVE}) ?(?:장|매)(?![가-힣]{2})`,
+    `<base> ?짜리 ?(?:[가-힣]{1,6} )?(?<count>\\d{1,3}|${NATIVE}) ?${PIECES}`,
+    `(?:시급|개당|잔당|시간당|인당) ?<base>(?:에|으로|씩|이고)?,? ?(?<count>\\d{1,3}|${NATIVE}) ?${PIECES}`,
     `(?<![a-z])(?<count>double|twice|triple|quadruple) (?:(?:of|the|that|as much as) )?<base>`,
     `(?<![a-z])(?<count>double|triple|quadruple) ${THAT}(?![a-z])`,
     "(?<![a-z])make (?:it|that) (?:a )?(?<count>double|triple)(?![a-z])",
@@ -155,10 +158,10 @@ export const CHANGE_WORDS: readonly (readonly [how: ChangeHow, ...patterns: stri
   ],
   [
     "split",
+    "<base> ?(?:÷|/|나누기|divided by|over) ?(?<count>\\d{1,2})(?![\\d월일])",
     `<base>…{40}${SPLITS}`,
     `${SPLITS}[가-힣]{0,2}…{16}<base>`,
     SPLITS,
-    "<base> ?(?:÷|/|나누기|divided by|over) ?(?<count>\\d{1,2})(?![\\d월일])",
   ],
   [
     "same",
@@ -179,7 +182,7 @@ export const CHANGE_WORDS: readonly (readonly [how: ChangeHow, ...patterns: stri
     "<any>보다",
     `<any> ?${PERCENT}`,
     "<any> ?(?:중|가운데)(?:에서?)?(?![가-힣])",
-    "<any> ?(?:짜리|권(?![가-힣])|차이|차액)",
+    "<any> ?(?:짜리(?= ?(?:\\d|[한두세네] ))|권(?![가-힣])|차이|차액)",
     "<any>(?:에|에다)? ?(?:수수료|세금|부가세|이자|팁|배송비)(?:를|을|도|는)? ?(?:포함|별도|더|빼|추가|합)",
     "(?:수수료|세금|부가세|이자|배송비)(?:를|을|는)? ?(?:포함|별도|제외|빼고|더해)(?:해서|하고|한|서)? ?<any>",
     "<any>,? (?:plus|minus|less|without|before|after|(?:in|ex)cl(?:uding)?|with)\\.? (?:the |an? )?" +

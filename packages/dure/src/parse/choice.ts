@@ -8,6 +8,7 @@ import {
   type Reader,
   type Reading,
 } from "./reading.ts";
+import { takesBack } from "./lexicon/index.ts";
 import { fold } from "./text.ts";
 
 /** One of several things, and what people call it in any language. */
@@ -92,8 +93,9 @@ function findChoices<Value extends string>(
       [...line.matchAll(pattern)].map(({ 0: words, index }) => ({ value, words, at: index })),
     )
     .toSorted((a, b) => a.at - b.at || b.words.length - a.words.length);
-  const named = all.filter(
-    (one) => !all.some((other) => isInside(one, other)) && !isRejected(line, one),
+  const whole = all.filter((one) => !all.some((other) => isInside(one, other)));
+  const named = whole.filter(
+    (one, place) => !isRejected(line, one) && !isTakenBack(line, one, whole[place + 1]),
   );
   const values = [...new Set(named.map(({ value }) => value))];
   return values.map((value) => {
@@ -119,6 +121,11 @@ const REJECTED = new RegExp(
 );
 const REJECTING =
   /(?:instead of|rather than|except(?: for)?|without|\bno|\bnot|n't want) (?:the |an? )?$/iu;
+
+/** 신용 아니 체크로: what stands between says that the first is not meant. */
+function isTakenBack(line: string, { at, words }: Place, next: Place | undefined): boolean {
+  return next !== undefined && takesBack(line.slice(at + words.length, next.at));
+}
 
 function isRejected(line: string, { at, words }: Place): boolean {
   const end = at + words.length;

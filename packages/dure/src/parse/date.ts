@@ -173,7 +173,7 @@ const RULES: readonly Rule[] = [
     ([month, day, year]) => dayOf(Number(year), englishMonth(month!), Number(day)),
   ],
   [
-    new RegExp(`^(\\d{1,2})(?:st|nd|rd|th)? ${MONTH},? (\\d{4})$`),
+    new RegExp(`^(\\d{1,2})(?:st|nd|rd|th)? (?:of )?${MONTH},? (\\d{4})$`),
     ([day, month, year]) => dayOf(Number(year), englishMonth(month!), Number(day)),
   ],
 

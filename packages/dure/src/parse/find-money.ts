@@ -1,5 +1,6 @@
 import { COUNTING_WORDS, LONG_SCALE_WORDS, SCALE_WORDS } from "./english-number.ts";
 import { gluedStarts, isGluedAmount, NUMERALS, type GluedStarts } from "./glued-money.ts";
+import { takesBack } from "./lexicon/index.ts";
 import { CURRENCIES, parseMoney, type MoneyReading } from "./money.ts";
 import { changedBy, findChanges, type AmountSpan } from "./money-changes.ts";
 import { placedLine, writtenBetween, type PlacedLine } from "./placed-line.ts";
@@ -125,12 +126,14 @@ interface Ending {
 
 /** Every amount of a folded line, also those that are not meant. */
 function amountsIn(line: string): readonly AmountSpan[] {
-  const found: AmountSpan[] = [];
+  const found: { -readonly [K in keyof AmountSpan]: AmountSpan[K] }[] = [];
   let end = 0;
   START.lastIndex = 0;
   for (let start = START.exec(line); start && found.length < MOST; start = START.exec(line)) {
     const one = readFrom(line, start.index, end);
     if (!one) continue;
+    const before = found.at(-1);
+    if (before && takesBack(line.slice(before.end, one.at))) before.isRejected = true;
     found.push({ ...one, isRejected: isRejected(line, one) });
     end = one.end;
     START.lastIndex = end;
@@ -226,7 +229,7 @@ function isHyphen(line: string, { kind, end }: Ending): boolean {
 const NO_NUMBERS: ReadonlySet<string> = new Set(["이만", "천만", "만일", "일일", "이천", "사천"]);
 const COUNTED = new RegExp(
   "^ ?(?:명|사람|개|번|시|분|초|년|월|일(?!단)|주(?!세|라|시|고)|호|층|장|살|위|대(?!신)|권|%|퍼센트|프로|배(?![가-힣])|배로|분의|큼|큰|" +
-    "(?:people|times(?! ?\\d)|users|views|steps|words|followers|points|km|kg)(?![a-z]))|" +
+    "(?:people|times(?! ?(?:\\d|two|three|four|five|six|seven|eight|nine|ten))|users|views|steps|words|followers|points|km|kg)(?![a-z]))|" +
     "^(?:[a-z]|[-./:]\\d|,\\d{3})",
   "u",
 );

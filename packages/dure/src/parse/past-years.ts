@@ -48,6 +48,14 @@ const YEARS: readonly ((core: string, today: IsoDate) => string)[] = [
       (_, year: string, month: string, day: string) => `${fullYear(year, today)}-${month}-${day}`,
     ),
   (core, today) =>
+    core.replace(/^(\d{2}) ?년생,? ?(?=\d)/u, (_, year: string) => `${fullYear(year, today)}년 `),
+  (core, today) =>
+    core.replace(
+      /^(.{0,12}(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?) '?(\d{2})$/u,
+      (words: string, day: string, year: string) =>
+        /\d/u.test(day) ? `${day} ${fullYear(year, today)}` : words,
+    ),
+  (core, today) =>
     core.replace(/^(재작년|작년|지난해|올해|금년) ?(?=\d)/u, (word) => `${yearOf(word, today)}년 `),
   (core, today) =>
     core

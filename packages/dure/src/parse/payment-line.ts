@@ -1,3 +1,4 @@
+import { deriveAmounts } from "./derived.ts";
 import { findMoney } from "./find-money.ts";
 import { withoutOpenWord } from "./glued-money.ts";
 import { withSpaces } from "./glued-words.ts";
@@ -6,7 +7,7 @@ import { TITLES } from "./lexicon/names.ko.ts";
 import { MARKS } from "./marked-words.ts";
 import { parseMoney, type MoneyReading } from "./money.ts";
 import { KIN } from "./names.ts";
-import type { Found } from "./reading.ts";
+import { understood, type Found } from "./reading.ts";
 import { findWhen } from "./when.ts";
 
 /** A sentence in one line, with marks in place of what other readers read in it. */
@@ -20,7 +21,7 @@ export interface MarkedLine {
 /** Marks amounts, days, accounts, and the signs between words. Pure. */
 export function markedLine(sentence: string): MarkedLine {
   const line = withSpaces(lineOf(sentence));
-  const moneys = findMoney(line).map((money) => withoutNextWord(line, money));
+  const moneys = moneysIn(line);
   const accounts = [...line.matchAll(ACCOUNT)].map(({ index: at, 0: words }) => ({ at, words }));
   const days = findWhen(line, { today: "2000-01-01" });
   const spans = [
@@ -30,6 +31,20 @@ export function markedLine(sentence: string): MarkedLine {
   ];
   const text = withSigns(replaced(line, spans));
   return { text, moneys, accounts: accounts.map(({ words }) => words) };
+}
+
+/** The amounts of a line; what it computes of amounts that it names is one: 5천원짜리 세 개. */
+function moneysIn(line: string): readonly Found<MoneyReading>[] {
+  const moneys = findMoney(line).map((money) => withoutNextWord(line, money));
+  const sums = deriveAmounts(line, {}).flatMap(({ isWhole, words, value, how }) => {
+    const at = line.indexOf(words);
+    if (!isWhole || at < 0) return [];
+    const per = how === "split" ? ("each" as const) : undefined;
+    return [{ ...understood(value, words), sure: "partial" as const, per, at }];
+  });
+  const isPart = ({ at }: Found<MoneyReading>): boolean =>
+    sums.some((sum) => at >= sum.at && at < sum.at + sum.words.length);
+  return [...moneys.filter((money) => !isPart(money)), ...sums].toSorted((a, b) => a.at - b.at);
 }
 
 interface Span {

@@ -115,7 +115,7 @@ const ROLES: readonly (readonly [pattern: RegExp, role: Role | "nothing"])[] = [
   [/^(?:to|between|among)$/iu, "to"],
   [/^for$/iu, "for"],
   [/^(?:말고|말구|아니고|아니라|아닌|빼고|제외하고|제외)$/u, "not-before"],
-  [/^대신$/u, "instead"],
+  [/^대신에?$/u, "instead"],
   [/^(?:not|except|excluding)$/iu, "not-behind"],
   [/^(?:from|with)$/iu, "from"],
   [
@@ -126,6 +126,7 @@ const ROLES: readonly (readonly [pattern: RegExp, role: Role | "nothing"])[] = [
   [/^(?:계좌|통장|account)(?:로|으로|에)?$/iu, "close"],
   [/^(?:우리|울|제|내|저희|my|our|the)$/iu, "nothing"],
   [/^(?:split|divide|share)$/iu, "share"],
+  [/^\d{1,2}번(?:째)?(?:은|는|만|을|를|도)?$/u, "break"],
   [new RegExp(`^(?:${en.PAYING_VERBS})$`, "iu"), "verb"],
   [new RegExp(`^(?:${en.BREAKS})$`, "iu"), "break"],
   [PURPOSE, "purpose"],
@@ -159,7 +160,7 @@ function named(mark: Mark, name: string, whole = name): NameToken {
 // --- what stands behind a name
 
 const SOURCE = /(?:한테서|에게서|께서|로부터)(?:만|도|는)?$/u;
-const DATIVE = /^(.+?)(?:(?:에게|한테|께|앞으로)(?:로|도|두|는|만|다|다가)?|한텐|에겐|께선)$/u;
+const DATIVE = /^(.+?)(?:(?:에게|한테|께|앞으로)(?:로|도|두|는|만|다|다가)?|한텐|에겐|껜|께선)$/u;
 /** 매일유업에, 아빠로 바꿔줘 */
 const PLACE = /^([가-힣]{2,12})에$|^([가-힣]{2,12}?)(?:으로|(?<![블를드티])로)$/u;
 /**

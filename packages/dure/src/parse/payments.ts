@@ -110,7 +110,14 @@ function oncePerPerson(all: readonly Payment[]): Payment[] {
 }
 
 function amountsFor(to: string, all: readonly Payment[]): MoneyReading[] {
-  return all.flatMap((one) => (one.to === to && one.amount ? [one.amount] : []));
+  const amounts = all.flatMap((one) => (one.to === to && one.amount ? [one.amount] : []));
+  return amounts.filter((one, place) => amounts.findIndex((it) => isSameAmount(it, one)) === place);
+}
+
+/** 7만원이야, 7만원: an amount that is said again is one. */
+function isSameAmount(one: MoneyReading | undefined, other: MoneyReading): boolean {
+  if (one === other) return true;
+  return one?.ok === true && other.ok && one.value === other.value && one.sure === other.sure;
 }
 
 /** People who stand together: 엄마, 아빠, 동생. */
@@ -175,6 +182,7 @@ function hasSpare(group: readonly PersonStep[], { steps, pairs }: Sentence): boo
   const own = new Set<Step | undefined>(group.flatMap((person) => [person, pairs.get(person)]));
   return steps.some((step, place) => {
     if (step.kind === "person" || pairs.has(step) || isSum(step.money)) return false;
+    if (group.some((person) => isSameAmount(moneyOf(pairs.get(person)), step.money))) return false;
     const before = steps.slice(0, place).findLast((one) => pairs.has(one));
     const nearest = before ?? steps.slice(place).find((one) => pairs.has(one));
     return own.has(nearest);

@@ -90,7 +90,7 @@ export function isName(name: string): boolean {
   const parts = name.split(" ");
   if (parts.length > LONGEST_NAME_WORDS || parts.some(isNoPart)) return false;
   return (
-    !/\p{L}{2}[을를]$/u.test(name) &&
+    !/\p{L}(?![가노])\p{L}을$|\p{L}{2}를$/u.test(name) &&
     !parts.some((part) => SPEECH.test(part)) &&
     !parts.some(hasAmount) &&
     !/^\d{0,5}$/.test(name) &&

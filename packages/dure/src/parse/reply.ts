@@ -161,7 +161,8 @@ function decideSentence(said: Said, lexicon: Lexicon): Decided | undefined {
 
 /** Words around a value: 엄마한테 보내지 마. */
 function decideGivenUp({ line, words, moves }: Said, lexicon: Lexicon): Decided | undefined {
-  if (!moves.negated && !cancelsAValue(line, lexicon)) return undefined;
+  const isNegated = moves.negated && !moves.supposed;
+  if (!isNegated && !cancelsAValue(line, lexicon)) return undefined;
   return saysYes(words[0] ?? "", lexicon)
     ? reply("unsure", "yes-and-no", "ambiguous")
     : reply("cancel-one", "says-not-to");

@@ -28,16 +28,19 @@ function neededBy(name: string, spec: SlotSpec, deeds: NonNullable<SlotForm["dee
 }
 
 function deedSlot(deeds: NonNullable<SlotForm["deeds"]>): SlotSpec {
-  const options = Object.entries(deeds).map(([value, { names, says = [] }]) => ({
+  const options = Object.entries(deeds).map(([value, deed]) => ({
     value,
-    names,
-    synonyms: says,
+    names: deed.names,
+    synonyms: [...(deed.says ?? []), ...(isCancelling(deed) ? CANCELLING : [])],
   }));
   const list = (locale: Locale): string =>
     options.map(({ value, names }) => `${value} (${names[locale] ?? value})`).join(", ");
   const description = Object.fromEntries(LOCALES.map((one) => [one, list(one)]));
   return { ...choiceSlot({ options }), description };
 }
+
+/** What a deed that cancels is called in short: 취소해 주세요, please cancel it. */
+const CANCELLING = ["취소", "cancel"];
 
 /** What a yes to these values does; undefined while it is not known which deed is meant. Pure. */
 export function deedOf({ deed, deeds }: SlotForm, slots: SlotValues): Deed | undefined {

@@ -49,6 +49,8 @@ export function readingSchemaOf(specs: SlotSpecs): ReturnType<typeof slotReading
   throw new DureError("SLOTS_MISSING", "A form needs at least one slot.", { class: "input" });
 }
 
+const knownSlots = z.record(z.string(), z.union([z.string(), z.number(), z.boolean()]));
+
 /** What the agents of a form know about the moment: the JSON of their context block. */
 const factsSchema = z.object({
   /** Which of the two is asked. */
@@ -57,7 +59,9 @@ const factsSchema = z.object({
   today: z.string(),
   /** `ANSWERING`: a question on the way is answered, and no slot is asked for. */
   stage: z.string(),
-  slots: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])),
+  slots: knownSlots,
+  /** Entries behind the current one. Absent: none. */
+  waiting: z.array(knownSlots).optional(),
   slot_errors: z.record(z.string(), z.string()),
   /** The same errors in words. */
   problems: z.array(z.string()),

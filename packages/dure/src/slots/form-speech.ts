@@ -7,11 +7,13 @@ import { contextBlock, readingSchemaOf, type FormFacts } from "./form-agents.ts"
 import type { Contact, FormTexts, SlotForm, SlotSpecs } from "./form.ts";
 import type { FormResult, FormState, SlotValues } from "./form-state.ts";
 import { hold, type Heard } from "./hearing.ts";
+import { LEXICON } from "../parse/lexicon/index.ts";
+import { has } from "../parse/lexicon/patterns.ts";
 import { todayIn, type IsoDate } from "../parse/days.ts";
 import { findMoney } from "../parse/find-money.ts";
 import { findRecurrence } from "../parse/recurrence.ts";
 import type { Reply } from "../parse/reply.ts";
-import type { Locale } from "../parse/text.ts";
+import { fold, type Locale } from "../parse/text.ts";
 import { findWhen } from "../parse/when.ts";
 import { slotPrompt, type SlotPromptFacts, type SlotReading } from "./prompts.ts";
 
@@ -57,7 +59,7 @@ export class FormSpeech {
    * nothing that can be read.
    */
   async hear(state: FormState): Promise<Heard | undefined> {
-    const finished = SPEAKS_OF_BEFORE.test(this.#turn.message) ? await this.#finished() : [];
+    const finished = has(LEXICON.before, fold(this.#turn.message)) ? await this.#finished() : [];
     const reading = await this.#reading(state, finished);
     if (!reading) return undefined;
     const { message } = this.#turn;
@@ -207,7 +209,7 @@ export class FormSpeech {
   }
 
   #context(agent: FormFacts["agent"], state: FormState, moment: Moment): string {
-    const { stage, slots, meta, index, total } = state;
+    const { stage, slots, meta, index, total, tasks } = state;
     const isFilling = stage === "FILLING";
     const isAnswering = isFilling && moment === "answer";
     return contextBlock({
@@ -216,6 +218,7 @@ export class FormSpeech {
       today: this.today,
       stage: isAnswering ? "ANSWERING" : stage,
       slots,
+      waiting: tasks.length === 0 ? undefined : tasks.map((task) => task.slots),
       slot_errors: meta.slot_errors,
       problems: Object.values(meta.slot_errors).map((error) => this.#texts.slotError(error)),
       missing: missingSlots(slots, this.#specs),
@@ -230,10 +233,6 @@ function described(name: string, description: string | undefined): string {
   if (description === undefined || description.includes(name)) return description ?? name;
   return `${name}. ${description}`;
 }
-
-/** Words that may speak of an entry that ended. */
-const SPEAKS_OF_BEFORE =
-  /지난 ?번|저번|아까|방금|전에|똑같|같은|그때|늘 ?하던|매번|다시|last time|same|again|as before|usual|previous|repeat/iu;
 
 /** The current entry, and those that wait behind it. */
 function knownIn({ slots, tasks }: FormState): Readonly<Record<string, unknown>> {

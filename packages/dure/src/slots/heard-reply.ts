@@ -1,5 +1,7 @@
 import { classifyReply, REFUSING_KINDS, type Reply } from "../parse/reply.ts";
 import type { Lexicon } from "../parse/lexicon/index.ts";
+import { spokenWords } from "../parse/lexicon/spoken.ts";
+import { moveWordsOf } from "../parse/moves.ts";
 import { fold, type Locale } from "../parse/text.ts";
 import { DEED_SLOT } from "./deed-slot.ts";
 import { standsIn } from "./names-said.ts";
@@ -34,7 +36,11 @@ export function replyIn(message: string, state: FormState, asked: Asked): Reply 
 }
 
 /** The buttons of a deed say what they say; 취소 can mean both, where the deed is to cancel. */
-function byButton(reply: Reply, state: FormState, { form, locale }: Asked): Reply | undefined {
+function byButton(
+  reply: Reply,
+  state: FormState,
+  { form, locale, lexicon }: Asked,
+): Reply | undefined {
   const buttons = deedButtons(form, state.slots, locale);
   if (!buttons) return undefined;
   const pressed = buttons.findIndex((label) => fold(label) === fold(reply.words));
@@ -42,9 +48,23 @@ function byButton(reply: Reply, state: FormState, { form, locale }: Asked): Repl
   if (pressed === 1) {
     return { ...reply, kind: "cancel-one", because: "listed-words", sure: "exact" };
   }
+  if (!isCancellingDeed(form, state.slots)) return undefined;
   const isEither = REFUSING_KINDS.has(reply.kind) && saysCancel(reply.words);
-  if (!isEither || !isCancellingDeed(form, state.slots)) return undefined;
+  // 네 취소해 주세요 and 응 없애줘 answer the question; 취소 alone can mean the form.
+  const isCancelled = isEither || (reply.kind === "change" && removesAll(reply.words, lexicon));
+  if (isCancelled && beginsWithYes(reply.words, lexicon)) return { ...reply, kind: "yes" };
+  if (!isEither) return undefined;
   return { ...reply, kind: "unsure", because: "yes-and-no", sure: "ambiguous" };
+}
+
+/** 없애주세요, get rid of it: words of removing and nothing that they could be about. */
+function removesAll(words: string, lexicon: Lexicon): boolean {
+  return spokenWords(words).length <= 5 && moveWordsOf(words, lexicon).removes;
+}
+
+function beginsWithYes(words: string, lexicon: Lexicon): boolean {
+  const [first = "", ...others] = spokenWords(words);
+  return others.length > 0 && lexicon.yes.has(first);
 }
 
 /** A yes with the values that were shown, and no others. */
@@ -78,13 +98,23 @@ function saidAs(
   context: FormContext,
 ): readonly string[] {
   if (spec?.type === "person" || (spec?.type === "text" && !spec.reader)) {
-    return typeof value === "string" && text.includes(value) ? [value] : [];
+    return typeof value === "string" ? (nameIn(text, value) ?? []) : [];
   }
   const found = spec?.reader?.(context).find(text) ?? [];
   return found.flatMap((one) =>
     one.ok && one.sure === "exact" && one.value === value ? [one.words] : [],
   );
 }
+
+/** A name as it stands in a text, with what says that the entry of it is meant: 엄마 거, Mom's. */
+function nameIn(text: string, name: string): readonly string[] | undefined {
+  const at = text.toLowerCase().indexOf(name.toLowerCase());
+  if (at < 0) return undefined;
+  const of = OF_A_NAME.exec(text.slice(at + name.length))?.[0] ?? "";
+  return [text.slice(at, at + name.length) + of];
+}
+
+const OF_A_NAME = /^(?:['’]s(?: one| is)?| ?(?:거|것|건|꺼)(?![가-힣]))/iu;
 
 /** Whether words name any value of a slot, be it a known one: 7만원으로 바꿔줘. Pure. */
 export function namesAValue(message: string, context: FormContext): boolean {

@@ -1,6 +1,8 @@
 import type { DerivedAmount, KnownAmounts } from "../parse/derived.ts";
 import { deriveAmounts, showDerived } from "../parse/derived.ts";
 import { checkProposal, findsNothing, isQuoteOf, type ProposalCheck } from "../parse/check.ts";
+import { LEXICON } from "../parse/lexicon/index.ts";
+import { has } from "../parse/lexicon/patterns.ts";
 import type { Payment } from "../parse/payments.ts";
 import { isName } from "../parse/person.ts";
 import { notUnderstood, understood, type Reader } from "../parse/reading.ts";
@@ -196,6 +198,21 @@ interface Proposed {
 }
 
 function see(proposed: Proposed, against: Against): Sight {
+  const sight = seeOne(proposed, against);
+  const isSettled = sight.sees === "same" || sight.sees === "computed";
+  const isOpen = isSettled && TAKES_ONE.has(proposed.spec.type ?? "text") && saysEither(proposed);
+  return isOpen ? { sees: "rough", options: sight.options } : sight;
+}
+
+/** Kinds of which either one or the other is meant, and not both as they were said. */
+const TAKES_ONE: ReadonlySet<string> = new Set(["date", "time", "money", "number", "choice"]);
+
+/** Either the 23rd or the 24th: the model took one, and the person has not. */
+function saysEither({ quote }: Proposed): boolean {
+  return has(LEXICON.either, fold(quote));
+}
+
+function seeOne(proposed: Proposed, against: Against): Sight {
   const { spec } = proposed;
   const computed = seeLast(proposed, against) ?? seeSum(proposed, against);
   if (computed) return computed;
@@ -210,12 +227,11 @@ function see(proposed: Proposed, against: Against): Sight {
 /** The value of the entry before, or of the one before in the message, where the words speak of it. */
 function seeLast({ slot, value, quote }: Proposed, against: Against): Sight | undefined {
   const { last, before, message } = against;
-  const isLast = last?.[slot] === value || (before?.[slot] === value && SAME_AS.test(quote));
+  const isLast =
+    last?.[slot] === value || (before?.[slot] === value && has(LEXICON.sameAs, fold(quote)));
   if (value === undefined || !isLast) return undefined;
   return { sees: "computed", options: [], words: quote === "" ? message : quote };
 }
-
-const SAME_AS = /같은|똑같|동일|마찬가지|\bsame\b/iu;
 
 /** A sum that the words compute: half of it, 5,000 more. */
 function seeSum({ spec, slot, value, quote }: Proposed, against: Against): Sight | undefined {
@@ -298,6 +314,8 @@ function seeByReader(proposed: Proposed, against: Against): Sight {
     case "agree":
       return seeAgreed(check, proposed, against);
     case "disagree":
+      if (isPartOf(value, check, against.message)) return SAME;
+      if (isInStandingYear(proposed, against.slots)) return { ...COMPUTED, words: check.words };
       return check.read === undefined
         ? { sees: "refused", options: [], error: errorOf(spec, check.words, against) }
         : seeOther(proposed, { read: check.read, words: check.words });
@@ -306,6 +324,16 @@ function seeByReader(proposed: Proposed, against: Against): Sight {
       // 30,00: numbers that are not wholly read are asked about.
       return { sees: spec.isAmount && /\d/.test(quote) ? "rough" : "nothing", options: [] };
   }
+}
+
+/** Of words that are kept as they were said, the model may take a part: what it leaves out is talk. */
+function isPartOf(
+  value: SlotValue | undefined,
+  { read }: Extract<ProposalCheck<SlotValue>, { verdict: "disagree" }>,
+  message: string,
+): boolean {
+  if (typeof value !== "string" || typeof read !== "string") return false;
+  return fold(read).includes(fold(value)) && isQuoteOf(value, message);
 }
 
 function seeAgreed(
@@ -326,12 +354,10 @@ function seeOther(
   { spec, quote }: Proposed,
   { read, words }: { readonly read: SlotValue; readonly words: string },
 ): Sight {
-  const counts = spec.isAmount === true && COUNTS.test(fold(quote).replace(fold(words), " "));
+  const counts =
+    spec.isAmount === true && has(LEXICON.counts, fold(quote).replace(fold(words), " "));
   return counts ? { sees: "nothing", options: [] } : { sees: "other", options: [read], words };
 }
-
-const COUNTS =
-  /(?:\d|[한두세네셋넷]|다섯|여섯|열|스무) ?(?:개|잔|명|시간|일|달|번|장|그릇|병|인분|치)|[가-힣]치|나누|나눠|곱하|더한|합쳐|합한|빼고|퍼센트|프로|절반|반값|배|times|divided|hours?\b|days?\b|percent|%|minus|plus|less|twice|double|half|salary/u;
 
 /** A sum above which none is more: it shows how words would change one. */
 const ANY_SUM = 1_000_000_000;
@@ -352,7 +378,7 @@ function seeTruth({ value, quote }: Proposed, message: string, reader: Reader<Sl
   const isShort = message.trim().split(/\s+/u).length <= LONGEST_TRUTH;
   const words = quote === "" && isShort ? message : quote;
   const read = words === "" ? undefined : reader.parse(words);
-  if (read?.ok !== true) return quote === "" ? UNSAID : { sees: "rough", options: [] };
+  if (read?.ok !== true) return quote === "" ? UNSAID : { sees: "nothing", options: [] };
   if (read.sure !== "exact") return { sees: "rough", options: [read.value, ...read.others] };
   return read.value === value ? SAME : { sees: "other", options: [read.value] };
 }
@@ -369,10 +395,19 @@ function seeChoice(value: SlotValue | undefined, words: string, reader: Reader<S
 /** A day that its words do not name by its number is shown: `금요일 = 12월 4일`. */
 function sameOrDerived(spec: SlotSpec, value: SlotValue, words: string): Sight {
   const isDay = spec.type === "date" || spec.type === "date_range";
-  if (!isDay || namesItsNumber(words, value) || PLAIN_DAYS.test(fold(words).trim())) {
+  if (!isDay || namesItsNumber(words, value) || has(LEXICON.plainDays, fold(words).trim())) {
     return { ...SAME, value, words };
   }
   return { ...COMPUTED, value, words };
+}
+
+/** 5월 4일, where 1990년 5월 3일 stands: a day of the same year. */
+function isInStandingYear({ spec, slot, value, quote }: Proposed, slots: SlotValues): boolean {
+  const [year = "", month = "", day = ""] = String(value).split("-");
+  if (spec.type !== "date" || !String(slots[slot]).startsWith(`${year}-`)) return false;
+  return [month, day].every((part) =>
+    new RegExp(`(?<!\\d)0?${Number(part)}(?!\\d)`, "u").test(quote),
+  );
 }
 
 /** Whether words name a day by its number: 20일, Nov 20, 20th. */
@@ -380,10 +415,6 @@ function namesItsNumber(words: string, value: SlotValue): boolean {
   const days = String(value).match(/\d\d(?=$|\/)/g) ?? [];
   return days.some((day) => new RegExp(`(?<!\\d)0?${Number(day)}(?!\\d)`, "u").test(words));
 }
-
-/** Days with one meaning, whatever day it is. */
-const PLAIN_DAYS =
-  /^(?:(?:by|on|until|from|for) )?(?:오늘|지금|내일|모레|today|now|tomorrow|the day after tomorrow)(?:[까에부이요은로]|$| )/u;
 
 const SAME: Sight = { sees: "same", options: [] };
 const COMPUTED: Sight = { sees: "computed", options: [] };

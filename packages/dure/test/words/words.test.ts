@@ -13,7 +13,14 @@ import { SERVICES } from "./services.ts";
  * Messages in context, half of them by a grammar, half by hand, over three services: nothing is shown
  * without a mark that was not meant, no person is lost or invented, and few are asked in vain.
  */
-const BY_HAND = ["transfer-ko", "transfer-en", "cards", "appointments"].flatMap(readCases);
+const BY_HAND = [
+  "transfer-ko",
+  "transfer-en",
+  "cards",
+  "appointments",
+  "more-ko",
+  "more-en",
+].flatMap(readCases);
 const SEED = 7;
 const BY_GRAMMAR = casesFrom(SEED, 1_300);
 const ALL = [...BY_HAND, ...BY_GRAMMAR];

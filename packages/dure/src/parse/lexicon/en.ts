@@ -45,7 +45,7 @@ const I_SAY = `
 // --- yes
 
 const YES_WORDS = `
-    yes, yes yes, yess, yas, yeah, yeah yeah, yeahh, yea, yeh, yah, ya, yep, yep yep, yepp, yup,
+    yes, yes yes, yess, yas, yh, yeah, yeah yeah, yeahh, yea, yeh, yah, ya, yep, yep yep, yepp, yup,
     yup yup, yupp, yessir, yes sir, y, aye, aye aye, affirmative, affirm, ok, okay, okey, okie,
     oki, okk, kk, ok ok, okey dokey, okie dokie, okey dokie, okie dokey, okey doke, alright,
     all right, alrighty, alright then, sure, sure sure, sure thing, for sure, surely, certainly,
@@ -80,13 +80,14 @@ const LOOKS = `
         fine with me, ok by me, ok with me, okay with me, good with me, im ok with that,
         im okay with that, im fine with that, im happy with that, im good with that,
         thats fine by me, thats fine with me, thats ok with me, all set, all of that is correct,
-        nothing to change, no changes
+        nothing to change, no changes, all good, all good here, all good on my end,
+        dont see why not, i dont see why not, cant see why not
       `;
 const LETS = `
     lets go, lets go ahead, lets go for it, lets do it, lets do this, lets do that, lets proceed,
     lets send it, go go, go go go, just do it, you may proceed, you can proceed,
     you may go ahead, you can go ahead, you can send it, you may send it, you can do it,
-    make it so, lets roll, ok go, you have my approval, you have my permission, be my guest,
+    make it so, lets roll, ok go, please do, go on then, go on, you have my approval, you have my permission, be my guest,
     have at it
   `;
 const PLEASED = `
@@ -225,7 +226,7 @@ export const EN: Lexicon = {
     `
       um, umm, uh, uhh, er, oh, ooh, ah, aha, hey, hi, hello, well, ok so, then, well then,
       oh well, cool, great, awesome, nice, got it, gotcha, understood,
-      yo, ahh, ohh
+      yo, ahh, ohh, no worries, no problem
     `,
   ),
   hesitations: phrases(
@@ -253,7 +254,7 @@ export const EN: Lexicon = {
   ),
   politeness: phrases(
     `
-      please, pls, plz, sir, maam, boss, man, bro, dude, mate, my friend, then, kindly
+      please, pls, plz, sir, maam, dear, love, boss, man, bro, dude, mate, my friend, then, kindly
     `,
   ),
   all: phrases(
@@ -323,6 +324,7 @@ export const EN: Lexicon = {
     `,
     /\bnot (?:to|for|from) (?!(?:be|send|pay|transfer|do|wire|go|worry|mention)\b)\p{L}/u,
     /\bnot (?:\p{L}+|[\d,.]+\p{L}*)(?: \p{L}+)?,? but\b/u,
+    /^(?:no,? )?not (?!(?:now|yet|today|sure|really|ok|okay|good|right)\b)\p{L}+(?: \p{L}+)?, ?\p{L}/u,
     pattern`
       (?:[\p{L}\d],|(?:^|[,;] )(?:its |it is |to )?[\p{L}\d,]+) not (?:to |for )?(?!(?:sure|now|
       yet|today|ok|okay|good|right|correct|really|bad|it|that|this|fine|ready|here|there|so|a|
@@ -331,6 +333,12 @@ export const EN: Lexicon = {
     `,
   ],
   bareValues: [],
+  takesBack: [
+    pattern`
+      ^[\s,.…~!?–—-]*(?:(?:oh |um |uh |hmm |sorry |and )?(?:no|nope|wait|hold on|hang on|oops|whoops|sorry|
+      actually|i meant?|make (?:that|it)|scratch that|correction|rather)[\s,.…~!?–—-]+)+$
+    `,
+  ],
   notes: [/\bmemo\b|\bnote (?:that|saying|it)\b/u],
   adds: [
     pattern`
@@ -446,6 +454,15 @@ export const EN: Lexicon = {
     `,
   ],
   recipients: [/\bto \p{L}/u],
+  sameAs: [/\bsame\b/u],
+  before: [/\b(?:last time|same|again|as before|usual|previous|repeat)/u],
+  counts: [
+    /\b(?:times|divided|hours?|days?|percent|minus|plus|less|twice|double|half|salary|apiece|(?:\d{1,3}|two|three|four|five|six|seven|eight|nine|ten) [a-z]+s)\b|%/u,
+  ],
+  either: [/\b(?:either|or)\b/u],
+  plainDays: [
+    /^(?:(?:by|on|until|from|for) )?(?:today|now|tomorrow|the day after tomorrow)(?:$| )/u,
+  ],
   ordinals: new Map([
     ...ordinal(0, "first, 1st, one, former, top, upper"),
     ...ordinal(1, "second, 2nd, two, latter"),

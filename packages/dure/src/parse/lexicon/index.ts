@@ -3,7 +3,9 @@ import { LONGEST_VALUE } from "../reading.ts";
 import { EN } from "./en.ts";
 import { LONGEST_PHRASE } from "./grammar.ts";
 import { KO } from "./ko.ts";
+import { has } from "./patterns.ts";
 import { spokenWords } from "./spoken.ts";
+import { fold } from "../text.ts";
 
 /** Lists of phrases: words as `spokenWords` gives them, with one space between. */
 export interface PhraseLists {
@@ -65,6 +67,8 @@ export interface WordPatterns {
   readonly changes: readonly RegExp[];
   /** What stands is wrong, or was not meant: 말고, 아니라, actually. */
   readonly corrects: readonly RegExp[];
+  /** Between two values: the first is taken back, 3만 아니 4만, 50k oops 5k. */
+  readonly takesBack: readonly RegExp[];
   /** Something is written down beside the values: 메모에 … 써줘. */
   readonly notes: readonly RegExp[];
   /** A value and its particle as the last word of a short message: 영희로. */
@@ -89,6 +93,16 @@ export interface WordPatterns {
   readonly politeOrders: readonly RegExp[];
   /** A recipient: 엄마한테, to John. */
   readonly recipients: readonly RegExp[];
+  /** The same as that of another: 똑같이, the same. */
+  readonly sameAs: readonly RegExp[];
+  /** Speak of what ended before: 지난번처럼, as usual. */
+  readonly before: readonly RegExp[];
+  /** Things are counted, so that a sum may follow that is not said: 세 개, 6 hours, 나눠서. */
+  readonly counts: readonly RegExp[];
+  /** One of two, and not which: either, 아니면. */
+  readonly either: readonly RegExp[];
+  /** Whole words for a day that have one meaning on any day: 내일까지, by tomorrow. */
+  readonly plainDays: readonly RegExp[];
 }
 
 /** Small words of Korean and English, and what they mean in an answer. */
@@ -104,6 +118,11 @@ type AddedMove = "changes" | "adds" | "removes" | "swaps";
 
 /** Both languages: an answer is read in both, whatever the session's. */
 export const LEXICON: Lexicon = merged(KO, EN);
+
+/** Whether words between two values take the first one back: 3만 아니 4만. Pure. */
+export function takesBack(between: string): boolean {
+  return between.length <= LONGEST_VALUE && has(LEXICON.takesBack, fold(between));
+}
 
 /** Phrases that a service may add to one list. */
 const MOST_ADDED = 500;

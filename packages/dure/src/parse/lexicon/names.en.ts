@@ -49,7 +49,7 @@ export const SMALL_WORDS: ReadonlySet<string> = new Set([
       "said think know see look check confirm cancel stop start finish begin proceed continue repeat " +
       "redo undo mean meant buy bought borrow eat spend cover save invest order book top withdraw " +
       "receive collect owe owes include exclude remove delete clear skip leave find show open close " +
-      "cost costs price worth",
+      "cost costs price worth drop plus way ways round around other x note memo day days week weeks month months year",
   ),
   // who is not named, and small grammar
   ...words(
