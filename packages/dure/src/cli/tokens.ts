@@ -7,7 +7,7 @@ import type { Transaction } from "../durable/database.ts";
 import { DureError, messageOf } from "../kernel/errors.ts";
 import { silentLogger } from "../kernel/logger.ts";
 import { SCHEMA } from "../team/schema.ts";
-import { closest } from "../models/spelling.ts";
+import { closest } from "../kernel/closest.ts";
 import { ensureLocalToken, localTokenFile } from "../server/local-token.ts";
 import { PostgresLogins } from "../server/login-rows.ts";
 import { Logins } from "../server/logins.ts";

@@ -20,7 +20,8 @@ import {
   type ModelObject,
 } from "./model-object.ts";
 import { PROVIDER_NAMES } from "./providers.ts";
-import { closest, fileObject } from "./spelling.ts";
+import { closest } from "../kernel/closest.ts";
+import { fileObject } from "./spelling.ts";
 import { isObject, onlyDefined } from "../kernel/json.ts";
 
 /**

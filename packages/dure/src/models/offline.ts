@@ -9,7 +9,7 @@ import { DureError } from "../kernel/errors.ts";
 import { canonicalJson, isObject, onlyDefined, type Json } from "../kernel/json.ts";
 import type { ModelRequest } from "./model.ts";
 import { requestOf } from "./prompt.ts";
-import { closest } from "./spelling.ts";
+import { closest } from "../kernel/closest.ts";
 
 /**
  * A model that is a function. Hand it to the team (or to `Models`); its name is then

@@ -1,5 +1,5 @@
 import { MAX_PROBLEMS } from "../engine/files/load-service-document.ts";
-import { closest } from "../models/spelling.ts";
+import { closest } from "../kernel/closest.ts";
 
 /** Names that are listed in one problem. */
 const NAMES_SHOWN = 20;

@@ -1,4 +1,4 @@
-import { unknownOption, unknownValue, type OptionProblem } from "../engine/known-options.ts";
+import { unknownOption, unknownValue, type OptionProblem } from "../kernel/known-options.ts";
 import { systemClock } from "../kernel/clock.ts";
 import { DureError } from "../kernel/errors.ts";
 import { todayIn, type IsoDate } from "../parse/days.ts";
@@ -31,6 +31,7 @@ const FORM_OPTIONS = {
 
 const SLOT_OPTIONS = {
   required: true,
+  askOnce: true,
   needed: true,
   type: true,
   description: true,

@@ -6,7 +6,7 @@ import { DureError } from "../kernel/errors.ts";
 import { compacted, isObject } from "../kernel/json.ts";
 import { AGENT_MARKDOWN, agentOf } from "./agent-markdown.ts";
 import { parseCard, type CardInput } from "../models/card.ts";
-import { closest } from "../models/spelling.ts";
+import { closest } from "../kernel/closest.ts";
 
 const AGENT_KEYS = ["displayName", "card"] as const;
 /** Characters of a name, as the configuration has it. */

@@ -13,7 +13,7 @@ import { settings, text, yesOrNo } from "../engine/files/load-service-schema.ts"
 import { codeOf, DureError } from "../kernel/errors.ts";
 import { compacted, isObject } from "../kernel/json.ts";
 import { cardShape } from "../models/card.ts";
-import { closest } from "../models/spelling.ts";
+import { closest } from "../kernel/closest.ts";
 import type { AgentFile, KnownNames } from "./agent-file.ts";
 
 /** An agent as one file: settings at the top, instructions below them. */

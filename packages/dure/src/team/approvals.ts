@@ -2,7 +2,7 @@ import type { Agent } from "../engine/agent/agent.ts";
 import { withApproval } from "../engine/agent/tool.ts";
 import type { AnyService } from "../engine/service/combine.ts";
 import { DureError } from "../kernel/errors.ts";
-import { closest } from "../models/spelling.ts";
+import { closest } from "../kernel/closest.ts";
 import { eachAgent, type AgentAt } from "./each-agent.ts";
 
 /**

@@ -9,7 +9,7 @@ import {
 } from "../engine/files/load-service-document.ts";
 import { sentence } from "../engine/files/load-service-schema.ts";
 import { parseModelName } from "../models/card.ts";
-import { closest } from "../models/spelling.ts";
+import { closest } from "../kernel/closest.ts";
 import type { TeamConfig } from "./config.ts";
 
 /** What is checked, and where its keys stand. */

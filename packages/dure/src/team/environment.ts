@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import path from "node:path";
 import { DureError, messageOf } from "../kernel/errors.ts";
 import { parseModelNames } from "../models/card.ts";
-import { closest } from "../models/spelling.ts";
+import { closest } from "../kernel/closest.ts";
 
 /** A variable that dure reads: what it is called, what may stand in it, and what for. */
 export interface Variable<Value> {

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { DureError } from "../../kernel/errors.ts";
-import { closest } from "../../models/spelling.ts";
+import { closest } from "../../kernel/closest.ts";
 import { filesOfSkill, readSkillFile, type Skill } from "../files/skill-files.ts";
 import { tool, type AnyTool } from "./tool.ts";
 

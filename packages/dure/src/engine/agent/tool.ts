@@ -4,7 +4,7 @@ import { durationMs, type Duration } from "../../kernel/duration.ts";
 import { ROLE_NAME, type ApprovalNeeds } from "../../kernel/escalation.ts";
 import { compacted, type JsonObject } from "../../kernel/json.ts";
 import type { Approver } from "../../models/card.ts";
-import { unknownOption, unknownValue } from "../known-options.ts";
+import { unknownOption, unknownValue } from "../../kernel/known-options.ts";
 import { type GivenSchemas, schemaOfInput } from "./input-schema.ts";
 import type { TeamToolName } from "./team-tools.ts";
 

@@ -1,6 +1,6 @@
 import { readdir, readFile } from "node:fs/promises";
 import path from "node:path";
-import { closest } from "../../models/spelling.ts";
+import { closest } from "../../kernel/closest.ts";
 import { closingOf, maskSource, positionAt } from "./load-service-scan.ts";
 import { repeatedInRequests, repeatedMessages, textsInFlow } from "./handler-words.ts";
 import { inFileOrder, shower, type Problem } from "./load-service-document.ts";

@@ -4,7 +4,7 @@ import { DureError, messageOf } from "../../kernel/errors.ts";
 import { durationMs } from "../../kernel/duration.ts";
 import { isObject } from "../../kernel/json.ts";
 import { camelCase } from "../../kernel/wire.ts";
-import { closest } from "../../models/spelling.ts";
+import { closest } from "../../kernel/closest.ts";
 
 // What the files of services and of the team have in common. A message that begins with "must be"
 // says what is allowed.

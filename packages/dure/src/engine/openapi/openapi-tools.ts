@@ -2,7 +2,7 @@ import type { Duration } from "../../kernel/duration.ts";
 import { DureError } from "../../kernel/errors.ts";
 import { isObject, type JsonObject } from "../../kernel/json.ts";
 import { tool, type AnyTool, type ToolOptions } from "../agent/tool.ts";
-import { unknownOption } from "../known-options.ts";
+import { unknownOption } from "../../kernel/known-options.ts";
 import { readDocument, type OpenApiDocument } from "./document.ts";
 import { inputOf } from "./input.ts";
 import { operationsOf, Unfit, type LeftOutOperation, type Operation } from "./operations.ts";

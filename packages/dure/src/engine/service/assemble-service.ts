@@ -2,7 +2,7 @@ import type { z } from "zod";
 import { DureError } from "../../kernel/errors.ts";
 import { compacted, isObject } from "../../kernel/json.ts";
 import { cardSchema, type Card, type CardInput } from "../../models/card.ts";
-import { closest } from "../../models/spelling.ts";
+import { closest } from "../../kernel/closest.ts";
 import {
   assertToolNames,
   chatAgent,

@@ -7,7 +7,7 @@ import {
   type TurnEvent,
   type UiHint,
 } from "../../kernel/turn-events.ts";
-import { unknownOption, unknownValue, type OptionProblem } from "../known-options.ts";
+import { unknownOption, unknownValue, type OptionProblem } from "../../kernel/known-options.ts";
 import type { z } from "zod";
 import type { BusyPolicy } from "../../durable/turns.ts";
 import type { Agent, Validator } from "../agent/agent.ts";

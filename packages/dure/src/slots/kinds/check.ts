@@ -1,6 +1,6 @@
 /** What is wrong with the values that a slot says it takes; for the start of a service. */
 
-import type { OptionProblem } from "../../engine/known-options.ts";
+import type { OptionProblem } from "../../kernel/known-options.ts";
 import { spellingOf } from "../../parse/choice.ts";
 import { addDays, type IsoDate } from "../../parse/days.ts";
 import { readSlot } from "../entries.ts";
@@ -13,10 +13,19 @@ export function valuesProblem(
   today: IsoDate,
 ): OptionProblem | undefined {
   const spec: SlotSpec = specs[name]!;
-  return limitsProblem(spec) ?? optionsProblem(spec) ?? examplesProblem(name, specs, today);
+  return specProblem(spec) ?? examplesProblem(name, specs, today);
 }
 
-function limitsProblem({ limits: { min, max } = {} }: SlotSpec): OptionProblem | undefined {
+/** What makes it impossible to fill a slot, or to ask for it. Pure. */
+export function specProblem(
+  spec: Pick<SlotSpec, "type" | "limits" | "options" | "required" | "askOnce">,
+): OptionProblem | undefined {
+  return limitsProblem(spec) ?? optionsProblem(spec) ?? askProblem(spec);
+}
+
+function limitsProblem({
+  limits: { min, max } = {},
+}: Pick<SlotSpec, "limits">): OptionProblem | undefined {
   if (min === undefined || max === undefined || min <= max) return undefined;
   return {
     message: `no value is at least ${min} and at most ${max}.`,
@@ -29,7 +38,21 @@ function limitsProblem({ limits: { min, max } = {} }: SlotSpec): OptionProblem |
 /** Values of one choice. More are searched for, not chosen from. */
 const MOST_OPTIONS = 50;
 
-function optionsProblem({ type, options }: SlotSpec): OptionProblem | undefined {
+function askProblem({
+  required,
+  askOnce,
+}: Pick<SlotSpec, "required" | "askOnce">): OptionProblem | undefined {
+  if (!askOnce || !required) return undefined;
+  return {
+    message: "it is required, and askOnce lets people leave it empty.",
+    hint: "Take one of them out: askOnce: true, or required: true.",
+  };
+}
+
+function optionsProblem({
+  type,
+  options,
+}: Pick<SlotSpec, "type" | "options">): OptionProblem | undefined {
   if (options === undefined && type !== "choice") return undefined;
   const count = options?.length ?? 0;
   if (options === undefined || count === 0 || count > MOST_OPTIONS) {
