@@ -16,8 +16,9 @@ export type TimeBecause = "empty" | "not-a-time" | "no-such-time";
 export type TimeReading = Understood<IsoTime> | NotUnderstood<TimeBecause>;
 
 /**
- * A time of day: `오전 9시`, `저녁 7시 반`, `9:30pm`, `14시`, `열두시`, `noon`. Without a part of the day
- * (`3시`) it is ambiguous. The whole text must be the time. Pure.
+ * A time of day: `오전 9시`, `저녁 7시 반`, `9:30pm`, `14시`, `열두시`, `noon`, `half past three pm`,
+ * `ten o'clock`. Without a part of the day (`3시`) it is ambiguous. The whole text must be the time.
+ * Pure.
  */
 export function parseTime(text: string): TimeReading {
   const words = text.trim();
@@ -25,8 +26,9 @@ export function parseTime(text: string): TimeReading {
   if (words.length > LONGEST_VALUE) return notUnderstood("not-a-time", words);
 
   const folded = fold(words)
+    .replace(/[ ,]+(?:please|pls|plz)(?=[.!]*$)/u, "")
     .replace(TIME_ENDS, "")
-    .replace(/^(?:at|음+|네|예|응) /u, "")
+    .replace(/^(?:음+|네|예|응|um+|uh+|yes|ok(?:ay)?),? /u, "")
     .trim();
   const { core, isRough } = withoutMarks(folded);
   const time = takeTime(core);
@@ -65,7 +67,7 @@ export function takeTime(folded: string):
   const match = PATTERNS.map((pattern) => pattern.exec(folded)).find((found) => found !== null);
   if (!match) return undefined;
 
-  const { period, hour, minute, half, clock, clockMinute, tail, named, exact } = match.groups ?? {};
+  const { period, hour, tail, named, exact, clock = "" } = match.groups ?? {};
   const rest = `${folded.slice(0, match.index)} ${folded.slice(match.index + match[0].length)}`;
   const approximate =
     exact !== undefined || /^(?:around|about) /u.test(match[0]) || ROUGH_ALONE.test(rest);
@@ -74,13 +76,26 @@ export function takeTime(folded: string):
     return { ...shared, options: NAMED[named as keyof typeof NAMED] };
   }
   const part = partOf(tail ?? period);
-  const digits = hour ?? clock ?? "";
-  const options = optionsOf(part, {
-    hour: /\d/.test(digits) ? Number(digits) : HOURS.indexOf(digits) + 1,
-    minute: half === undefined ? Number(minute ?? clockMinute ?? 0) : 30,
-    isWritten24: clock !== undefined && digits.startsWith("0"),
-  });
-  return { ...shared, options };
+  const said = { hour: hourOf(hour ?? clock), minute: 0, isWritten24: clock.startsWith("0") };
+  return { ...shared, options: optionsOf(part, withMinutes(said, match.groups ?? {})) };
+}
+
+/** An hour in digits or in words. */
+function hourOf(words: string): number {
+  if (/\d/u.test(words)) return Number(words);
+  return HOURS.indexOf(words) + 1 || ENGLISH_HOURS.indexOf(words) + 1;
+}
+
+/** 3시 반, 3:30, half past three; a quarter to five is 4:45. */
+function withMinutes(said: Said, groups: Readonly<Record<string, string | undefined>>): Said {
+  const { minute, half, clockMinute, away, side } = groups;
+  if (half !== undefined) return { ...said, minute: 30 };
+  if (away === undefined) return { ...said, minute: Number(minute ?? clockMinute ?? 0) };
+  const minutes = AWAY[away] ?? Number(away);
+  const isBefore = side === "to" || side === "till";
+  return isBefore && minutes > 0
+    ? { ...said, hour: said.hour - 1 || 12, minute: 60 - minutes }
+    : { ...said, minute: minutes };
 }
 
 /** 에 of 7시에, or a mark, which stands alone when the time is taken out. */
@@ -88,7 +103,7 @@ function withoutParticles(rest: string): string {
   return rest
     .replace(ROUGH_ALONE, " ")
     .replace(/ (?:에|으로|로|까지(?:만|는|요)?|부터(?:는|요)?)(?= |$)/u, " ")
-    .replace(/(?:^| )(?:no later than|starting|by|until|till?|from) (?= |$)/u, " ")
+    .replace(/(?:^| )(?:no later than|starting|at|by|until|till?|from) (?= |$)/u, " ")
     .replace(/ +/g, " ")
     .trim();
 }
@@ -96,14 +111,33 @@ function withoutParticles(rest: string): string {
 const ROUGH_ALONE = /(?:^| )(?:before|after) (?= |$)| (?:이전|이후|전까지|전)(?:에|로)?(?= |$)/u;
 
 const HOURS = "한 두 세 네 다섯 여섯 일곱 여덟 아홉 열 열한 열두".split(" ");
+const ENGLISH_HOURS = "one two three four five six seven eight nine ten eleven twelve".split(" ");
+const ENGLISH_HOUR = ENGLISH_HOURS.join("|");
+/** Minutes beside an hour: a quarter past three. */
+const AWAY: Readonly<Record<string, number>> = {
+  half: 30,
+  quarter: 15,
+  five: 5,
+  ten: 10,
+  twenty: 20,
+  "twenty-five": 25,
+  "twenty five": 25,
+};
 const PERIOD = "오전|오후|아침|점심|한낮|낮|저녁|한밤|밤|새벽|am|pm";
 const ENGLISH_PERIOD =
   "a\\.?m\\.?(?![a-z])|p\\.?m\\.?(?![a-z])|" +
   "in the (?:morning|afternoon|evening)|at night|" +
-  "o'?clock";
+  "o['’]?clock(?: (?:am|pm|a\\.m\\.?|p\\.m\\.?|in the (?:morning|afternoon|evening)|at night))?";
+/** `ten to five` may be from ten to five: before the hour, minutes are a quarter or are called so. */
+const BESIDE =
+  "(?:(?<away>half) (?<side>past)|(?:an? )?(?<away>quarter) (?<side>past|after|to|till)|" +
+  "(?<away>five|ten|twenty(?:[ -]five)?|[1-5]?\\d)(?: minutes?)? (?<side>past|after)|" +
+  "(?<away>five|ten|twenty(?:[ -]five)?|[1-5]?\\d) minutes? (?<side>to|till))";
 const HANGUL_HOUR = "열한|열두|열|한|두|세|네|다섯|여섯|일곱|여덟|아홉";
 
 const PATTERNS = [
+  `(?:(?:around|about|at) )?(?<![\\p{L}\\d.,])${BESIDE} (?<clock>${ENGLISH_HOUR}|1[0-2]|[1-9])` +
+    `(?![a-z\\d:])(?: ?(?<tail>${ENGLISH_PERIOD}))?`,
   `(?:(?<period>${PERIOD})(?:에)? ?)?(?<![\\d:.])(?<hour>\\d{1,2}|` +
     `(?<![가-힣])(?:${HANGUL_HOUR})|` +
     `(?<=${PERIOD})(?:${HANGUL_HOUR})) ?시(?!간|대|장|작|민|내|` +
@@ -113,7 +147,8 @@ const PATTERNS = [
     `at) )?(?:(?<period>${PERIOD}) ?)?(?<![\\d:.,])(?<clock>\\d{1,2}):(?<clockMinute>\\d{2})(?![\\d:])(?: ?(?<tail>${ENGLISH_PERIOD}))?(?<exact> ?(?:쯤|` +
     `정도|경))?`,
   `(?:(?:around|about|at) )?(?<![\\d:.,])(?<clock>\\d{1,2}) ?(?<tail>${ENGLISH_PERIOD})`,
-  `(?<=^|\\s)(?:at) (?<clock>\\d{1,2})(?![\\d,:]|\\s?(?:k|won|원|만|천))`,
+  `(?<=^|\\s)(?:at) (?<clock>\\d{1,2})(?![\\d,:]|\\s?(?:k|won|원|만|천|시))`,
+  `(?:(?:around|about|at) )?(?<![\\p{L}\\d-])(?<clock>${ENGLISH_HOUR}) ?(?<tail>${ENGLISH_PERIOD})`,
   `(?<![가-힣a-z])(?<named>정오|자정|noon|midday|midnight)(?![a-z])`,
 ].map((source) => new RegExp(source, "u"));
 
@@ -161,7 +196,8 @@ const PARTS: Readonly<Record<string, Part>> = {
 };
 
 function partOf(words: string | undefined): Part {
-  return PARTS[words?.replaceAll(".", "") ?? ""] ?? "none";
+  const part = words?.replace(/^o['’]?clock ?/u, "").replaceAll(".", "");
+  return PARTS[part ?? ""] ?? "none";
 }
 
 interface Said {

@@ -78,6 +78,13 @@ export function mixtureIn(words: Words, lexicon: Lexicon): "yes-and-no" | "refus
   return isMadeOf(oneOf(yes, refusals)) ? "yes-and-no" : undefined;
 }
 
+/** 없어요, 아니요 괜찮아요, skip it please: one thing that was asked for is left empty. Pure. */
+export function isDeclined(words: Words, lexicon: Lexicon): boolean {
+  const { no, declines } = lexicon;
+  const decline = inOrder(leads(lexicon), phraseOf(no, declines));
+  return isWhole(inOrder(someOf(decline), ending(lexicon)), words);
+}
+
 // --- the parts of an answer
 
 /** Gives up what was asked about: 이체 안 할래, never mind, don't send it. */

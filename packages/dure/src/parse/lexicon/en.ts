@@ -272,6 +272,17 @@ export const EN: Lexicon = {
       i meant, i mean, id like, one for, please use, use, thats, with
     `,
   ),
+  declines: phrases(
+    `
+      none, nothing, no thanks, no thank you, no im good, im good, im fine, im ok, im okay, skip,
+      skip it, skip this, skip that, skip this one, ill skip, ill skip it, ill skip this, pass,
+      ill pass, i pass, no need, not needed, not necessary, nothing to add, nothing else, n a,
+      empty, blank, without, without it, without one, without any, i dont need, i dont need one,
+      i dont need any, i dont want, i dont want one, i dont want any, i dont have one,
+      i dont have any, dont need one, dont have one, dont have any, dont add, dont add one,
+      ${eachWord("leave, keep, leave it, leave that, leave this, keep it", "empty, blank, out")}
+    `,
+  ),
   neither: phrases(
     `
       neither, neither one, neither of them, neither of those, neither of these, none,

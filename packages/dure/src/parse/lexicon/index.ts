@@ -1,4 +1,5 @@
 import { DureError } from "../../kernel/errors.ts";
+import { wrongOption, type OptionKind } from "../../kernel/known-options.ts";
 import { LONGEST_VALUE } from "../reading.ts";
 import { EN } from "./en.ts";
 import { LONGEST_PHRASE } from "./grammar.ts";
@@ -51,6 +52,8 @@ export interface PhraseLists {
   readonly all: ReadonlySet<string>;
   /** Around a choice: the, I'll take, 선택할게요. */
   readonly choosing: ReadonlySet<string>;
+  /** Leave one thing empty that was asked for, or is named beside it: 없어요, 건너뛸게요, skip, without. */
+  readonly declines: ReadonlySet<string>;
   /** None of what was offered: 둘 다 아니야, neither. */
   readonly neither: ReadonlySet<string>;
 }
@@ -114,7 +117,8 @@ export interface Lexicon extends PhraseLists, WordPatterns {
 /** Lists to which a service can add, as plain phrases. */
 export type MoreWords = Partial<Record<keyof PhraseLists | AddedMove, readonly string[]>>;
 
-type AddedMove = "changes" | "adds" | "removes" | "swaps";
+const ADDED_MOVES = ["changes", "adds", "removes", "swaps"] as const satisfies (keyof Lexicon)[];
+type AddedMove = (typeof ADDED_MOVES)[number];
 
 /** Both languages: an answer is read in both, whatever the session's. */
 export const LEXICON: Lexicon = merged(KO, EN);
@@ -130,17 +134,31 @@ const MOST_ADDED = 500;
 /**
  * The lexicon with a service's own phrases: `{ yes: ["예약 확정이요"], fillers: ["사장님"] }`. They
  * are compared as whole words, whatever their case and punctuation. Throws `LEXICON_INVALID` for a
- * phrase without words or of more than eight, for more than 500 in a list, and for a yes that is a
- * refusal too. Pure.
+ * list that does not exist, for a phrase without words or of more than eight, for more than 500 in a
+ * list, and for a yes that is a refusal too. Pure.
  */
 export function lexiconWith(more: MoreWords): Lexicon {
+  const problem = wrongOption(more, ADDED_LISTS);
+  if (problem) throw invalid(`lexiconWith: ${problem.message}`, problem.hint);
   const lexicon: Lexicon = { ...LEXICON };
-  for (const [list, added] of Object.entries(more)) {
+  for (const [list, added = []] of Object.entries(more)) {
     Object.assign(lexicon, { [list]: extended(list as keyof MoreWords, added) });
   }
   refuseTwoMeanings(lexicon);
   return lexicon;
 }
+
+const PHRASES: OptionKind = {
+  takes: 'a list of phrases, such as ["ship it"]',
+  is: (value) => Array.isArray(value) && value.every((phrase) => typeof phrase === "string"),
+};
+
+/** The lists of phrases, and those of moves: a phrase is a pattern there. */
+const ADDED_LISTS: Readonly<Record<string, OptionKind>> = Object.fromEntries(
+  Object.entries(LEXICON)
+    .filter(([list, words]) => isPhrases(words) || ADDED_MOVES.some((one) => one === list))
+    .map(([list]) => [list, PHRASES]),
+);
 
 function extended(list: keyof MoreWords, added: readonly string[]): Words {
   if (added.length > MOST_ADDED) throw invalid(`"${list}" has more than ${MOST_ADDED} phrases.`);
@@ -170,11 +188,10 @@ function refuseTwoMeanings(lexicon: Lexicon): void {
   if (phrase !== undefined) throw invalid(`"${phrase}" is a yes and a refusal.`);
 }
 
-function invalid(message: string): DureError {
-  return new DureError("LEXICON_INVALID", message, {
-    hint: "Give short phrases as people write them, each with one meaning.",
-    class: "input",
-  });
+const ONE_MEANING = "Give short phrases as people write them, each with one meaning.";
+
+function invalid(message: string, hint = ONE_MEANING): DureError {
+  return new DureError("LEXICON_INVALID", message, { hint, class: "input" });
 }
 
 type Words = Lexicon[keyof Lexicon];
