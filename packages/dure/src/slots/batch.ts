@@ -155,6 +155,7 @@ export function nextEntry(state: FormState, context: FormContext): FlowStep {
       slot_errors: today.slot_errors,
       derived: today.derived,
       doubts: today.doubts,
+      declined: today.declined,
       fill_turns: 0,
       confirmed: "",
       awaiting_continue: state.stage === "FAILED",

@@ -22,7 +22,8 @@ function neededBy(name: string, spec: SlotSpec, deeds: NonNullable<SlotForm["dee
       const deed = deeds[String(known[DEED_SLOT])];
       if (!deed) return false;
       if (deed.slots && !deed.slots.includes(name)) return false;
-      return deed.slots !== undefined || (spec.needed?.(known) ?? spec.required);
+      const isAsked = spec.needed?.(known) ?? (spec.required || spec.askOnce === true);
+      return deed.slots !== undefined || isAsked;
     },
   };
 }

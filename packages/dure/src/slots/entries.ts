@@ -41,7 +41,7 @@ function withValue(entry: Entry, slot: string, value: NewValue, context: FormCon
     const kept = options.length > 0 ? { ...empty.doubts, [slot]: options } : empty.doubts;
     return { ...empty, slot_errors: { ...empty.slot_errors, [slot]: value.error }, doubts: kept };
   }
-  if ("raw" in value && isNothing(value.raw)) return empty;
+  if ("raw" in value && isNothing(value.raw)) return leftEmpty(entry, slot, context);
   const read =
     "raw" in value ? readSlot(slot, value.raw, context) : checked(slot, value.value, context);
   if (!read.ok) return { ...empty, slot_errors: { ...empty.slot_errors, [slot]: read.error } };
@@ -57,9 +57,24 @@ function isNothing(raw: unknown): boolean {
   return raw === null || raw === undefined || raw === "";
 }
 
+/** An entry whose person leaves a slot empty: one of `askOnce` is not asked for again. Pure. */
+export function leftEmpty(
+  entry: Entry,
+  slot: string,
+  { specs }: Pick<FormContext, "specs">,
+): Entry {
+  const empty = withoutSlot(entry, slot);
+  if (!specs[slot]?.askOnce) return empty;
+  return { ...empty, declined: [...new Set([...(entry.declined ?? []), slot])] };
+}
+
 /** An entry without what was known of a slot, and without its error. Pure. */
-export function withoutSlot({ slots, slot_errors, derived, doubts }: Entry, slot: string): Entry {
+export function withoutSlot(
+  { slots, slot_errors, derived, doubts, declined }: Entry,
+  slot: string,
+): Entry {
   return {
+    declined,
     slots: without(slots, slot),
     slot_errors: without(slot_errors, slot),
     derived: without(derived, slot),
@@ -77,24 +92,25 @@ function without<Value>(
 
 /** The current entry of a form. Pure. */
 export function currentOf({ slots, meta }: FormState): Entry {
-  const { slot_errors: errors, derived, doubts } = meta;
-  return { slots, slot_errors: withoutUnclear(errors), derived, doubts };
+  const { slot_errors: errors, derived, doubts, declined } = meta;
+  return { slots, slot_errors: withoutUnclear(errors), derived, doubts, declined };
 }
 
 /** An entry that waits, as an entry. Pure. */
-export function entryOf({ slots, slot_errors, derived = {}, doubts = {} }: FormTask): Entry {
-  return { slots, slot_errors, derived, doubts };
+export function entryOf({ derived = {}, doubts = {}, ...task }: FormTask): Entry {
+  const { slots, slot_errors, declined } = task;
+  return { slots, slot_errors, derived, doubts, declined };
 }
 
 /** The form with this entry as its current one, in the stage that follows from it. Pure. */
 export function withCurrent(
   state: FormState,
-  { slots, slot_errors, derived, doubts }: Entry,
+  { slots, slot_errors, derived, doubts, declined }: Entry,
   context: Pick<FormContext, "specs">,
 ): FormState {
   const { _unclear: unclear } = state.meta.slot_errors;
   const errors = unclear === undefined ? slot_errors : { ...slot_errors, _unclear: unclear };
-  const meta = { ...state.meta, slot_errors: errors, derived, doubts };
+  const meta = { ...state.meta, slot_errors: errors, derived, doubts, declined };
   return withStageOfSlots({ ...state, slots, meta }, context);
 }
 
@@ -138,26 +154,50 @@ export function validateSlots(slots: SlotValues, context: FormContext): SlotErro
   return errors;
 }
 
-/** Whether a slot is asked for, by what is known. */
+/** Whether an entry cannot be done without a slot, by what is known. Pure. */
 export function isNeeded(spec: SlotSpec, slots: SlotValues): boolean {
-  return spec.needed?.(slots) ?? spec.required;
+  return !spec.askOnce && (spec.needed?.(slots) ?? spec.required);
 }
 
-/** Needed slots without a value, in the order in which they are asked for. */
-export function missingSlots(slots: SlotValues, specs: SlotSpecs): string[] {
-  return Object.keys(specs).filter(
-    (slot) => slots[slot] === undefined && isNeeded(specs[slot]!, slots),
-  );
+/**
+ * Slots without a value, in the order in which they are asked for: those that are needed, then those
+ * of `askOnce` that are not `declined`. Pure.
+ */
+export function missingSlots(
+  slots: SlotValues,
+  specs: SlotSpecs,
+  declined: Entry["declined"] = [],
+): string[] {
+  const empty = Object.keys(specs).filter((slot) => slots[slot] === undefined);
+  const needed = empty.filter((slot) => isNeeded(specs[slot]!, slots));
+  const offered = empty.filter((slot) => {
+    const { askOnce = false, needed: isWanted } = specs[slot]!;
+    return askOnce && !declined.includes(slot) && (isWanted?.(slots) ?? true);
+  });
+  return [...needed, ...offered];
 }
 
-/** The slot that is asked for next: one with an error, else the first that is missing. */
+/** The slot that is asked for next: one with an error, else the first that is missing. Pure. */
 export function askedSlotOf(
   slots: SlotValues,
   errors: SlotErrors,
   specs: SlotSpecs,
+  declined: Entry["declined"] = [],
 ): string | undefined {
   const wrong = Object.keys(specs).find((slot) => errors[slot] !== undefined);
-  return wrong ?? missingSlots(slots, specs)[0];
+  return wrong ?? missingSlots(slots, specs, declined)[0];
+}
+
+/** What a form misses, and what it asks for next. Pure. */
+export function openSlotsOf(
+  { slots, meta }: FormState,
+  specs: SlotSpecs,
+): { readonly missing: readonly string[]; readonly asked: string | undefined } {
+  const { slot_errors: errors, declined } = meta;
+  return {
+    missing: missingSlots(slots, specs, declined),
+    asked: askedSlotOf(slots, errors, specs, declined),
+  };
 }
 
 /**
@@ -169,7 +209,8 @@ export function withStageOfSlots(
   { specs }: Pick<FormContext, "specs">,
 ): FormState {
   const errors = withoutUnclear(state.meta.slot_errors);
-  const isWhole = missingSlots(state.slots, specs).length === 0 && Object.keys(errors).length === 0;
+  const { missing } = openSlotsOf(state, specs);
+  const isWhole = missing.length === 0 && Object.keys(errors).length === 0;
   const wanted: Stage = isWhole ? "READY" : "FILLING";
   if (!takesSlots(state.stage) || wanted === state.stage) return state;
 

@@ -59,7 +59,7 @@ const pours = tool({
 });
 
 function choiceOf(options: readonly SlotOption[]): SlotForm {
-  return teaWith({}, slot.choice({ options }));
+  return teaWith({}, { type: "choice", options });
 }
 
 const silent = lookWith({});
@@ -90,7 +90,13 @@ test.each([
     /Slot kind.*never be filled.*"green" for "green"/,
     "Let schema take",
   ],
-  ["a minimum", teaWith({}, slot.text({ min: 9, max: 3 })), /Slot kind.*least 9.*most 3/, "min"],
+  ["a minimum", teaWith({}, { limits: { min: 9, max: 3 } }), /Slot kind.*least 9.*most 3/, "min"],
+  [
+    "a slot that is required and may be left empty",
+    teaWith({}, { askOnce: true }),
+    /Slot kind.*it is required, and askOnce/,
+    "Take one of them out",
+  ],
   ["a choice without options", choiceOf([]), /1 to 50 options, and this one has 0/, "options"],
   [
     "a choice with too many options",

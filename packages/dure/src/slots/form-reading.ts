@@ -1,6 +1,10 @@
 import type { JsonObject } from "../kernel/json.ts";
+import { askedOptional, declinedSlot } from "./declines.ts";
 import {
-  askedSlotOf,
+  currentOf,
+  leftEmpty,
+  openSlotsOf,
+  withCurrent,
   withEdits,
   withStageOfSlots,
   withUnclear,
@@ -55,9 +59,33 @@ export class FormReading {
       this.#parts.put(withUnclear(state, "UNREADABLE"));
       return { kind: "other", isHeard: true };
     }
+    if (kind === "refuse" && moves.length === 0 && this.#declineAsked()) return { isHeard: true };
     this.#parts.say(...remarks.map((remark) => texts.slotError(remark)));
     if (unread !== "") this.#parts.say(texts.unread(unread));
     return { kind, moved: this.#apply(heard), isHeard: moves.length > 0 };
+  }
+
+  /** Leaves a slot empty where the message declines it: 없어요, no memo. Gives whether it does. */
+  decline(): boolean {
+    const { turn, state, form, texts, lexicon, context } = this.#parts;
+    if (turn.slots || turn.confirmId !== undefined) return false;
+    const slot = declinedSlot(turn.message, state, { form, texts, lexicon, context });
+    return slot !== undefined && this.#leave(slot);
+  }
+
+  /** Leaves what is asked for empty, where it may be. Gives whether it does. */
+  #declineAsked(): boolean {
+    const asked = askedOptional(this.#parts.state, this.#parts.context);
+    return asked !== undefined && this.#leave(asked);
+  }
+
+  #leave(slot: string): boolean {
+    const { state, context } = this.#parts;
+    const left = leftEmpty(currentOf(state), slot, context);
+    const next = withCurrent(withoutUnclear(state), left, context);
+    this.#isNew ||= !sameSlots(state, next);
+    this.#parts.put(next);
+    return true;
   }
 
   /** What a page sent. What was sent with a value and is not kept is said. */
@@ -94,8 +122,8 @@ export class FormReading {
 }
 
 /** The slot that was asked for when the message was written. */
-function askedBefore({ stage, slots, meta }: FormState, specs: SlotSpecs): string | undefined {
-  return stage === "FILLING" ? askedSlotOf(slots, meta.slot_errors, specs) : undefined;
+function askedBefore(state: FormState, specs: SlotSpecs): string | undefined {
+  return state.stage === "FILLING" ? openSlotsOf(state, specs).asked : undefined;
 }
 
 function withoutUnclear(state: FormState): FormState {
@@ -121,7 +149,9 @@ function remarksOn(
 
 /** Whether nothing of a form has changed but how often it was asked. Pure. */
 export function sameSlots(a: FormState, b: FormState): boolean {
-  const seen = ({ slots, tasks, meta, total }: FormState): string =>
-    JSON.stringify([slots, tasks, meta.slot_errors, meta.doubts, meta.choice, total]);
+  const seen = ({ slots, tasks, meta, total }: FormState): string => {
+    const { slot_errors: errors, doubts, declined, choice } = meta;
+    return JSON.stringify([slots, tasks, errors, doubts, declined, choice, total]);
+  };
   return seen(a) === seen(b);
 }

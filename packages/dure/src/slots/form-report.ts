@@ -55,7 +55,7 @@ export function cardOf(
         label: texts.slotNames[name] ?? name,
         required: isNeeded(spec, slots),
         value: slots[name] ?? null,
-        error: error && texts.slotError(error),
+        error: error && texts.slotError(error, name),
       };
     }),
   };

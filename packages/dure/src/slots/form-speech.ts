@@ -2,7 +2,7 @@ import { DureError } from "../kernel/errors.ts";
 import type { TurnContext } from "../engine/turn/turn-context.ts";
 import { promptMoment } from "../models/prompt-files.ts";
 import { asksForStatus, reportsDeed } from "./claims.ts";
-import { askedSlotOf, isNeeded, missingSlots } from "./entries.ts";
+import { isNeeded, openSlotsOf, type FormContext } from "./entries.ts";
 import { contextBlock, readingSchemaOf, type FormFacts } from "./form-agents.ts";
 import type { Contact, FormTexts, SlotForm, SlotSpecs } from "./form.ts";
 import type { FormResult, FormState, SlotValues } from "./form-state.ts";
@@ -137,23 +137,28 @@ export class FormSpeech {
     return stage === "FILLING" ? this.slotQuestion(state) || undefined : undefined;
   }
 
-  /** Asks for what is missing: the one that is wrong, else all of them at once, else the next. */
-  slotQuestion({ slots, meta, index, total }: FormState): string {
+  /** Asks for what is missing: the one that is wrong, else all that are needed at once, else the next. */
+  slotQuestion(state: FormState): string {
+    const { slots, meta, index, total } = state;
     const progress = { index, total };
-    const asked = askedSlotOf(slots, meta.slot_errors, this.#specs);
+    const { asked, missing } = openSlotsOf(state, this.#specs);
     if (asked === undefined) return "";
-    const missing = missingSlots(slots, this.#specs);
-    const isPlain = meta.slot_errors[asked] === undefined && missing.length > 1;
-    const all = isPlain ? this.#texts.askSlots?.(missing, slots, progress) : undefined;
+    const needed = missing.filter((slot) => isNeeded(this.#specs[slot]!, slots));
+    const isPlain = meta.slot_errors[asked] === undefined && needed.length > 1;
+    const all = isPlain ? this.#texts.askSlots?.(needed, slots, progress) : undefined;
     return all ?? this.#texts.askSlot(asked, slots, progress);
   }
 
   /** What is wrong, then what is asked: always in the form's own words, with every error. */
   question(state: FormState): string {
-    const errors = Object.values(state.meta.slot_errors).map((error) =>
-      this.#texts.slotError(error),
-    );
+    const errors = this.#problems(state);
     return [...new Set(errors), this.slotQuestion(state)].filter(Boolean).join(" ");
+  }
+
+  /** What is wrong, in words. */
+  #problems({ meta }: FormState): string[] {
+    const errors = Object.entries(meta.slot_errors);
+    return errors.map(([slot, error]) => this.#texts.slotError(error, slot));
   }
 
   /**
@@ -180,7 +185,8 @@ export class FormSpeech {
   refusal(): string | undefined {
     const { slots, author, message } = this.#turn;
     if (slots || author !== "person") return undefined;
-    if (repeatsInVain(message, this.#specs)) return this.#texts.noRepeats;
+    const context = { specs: this.#specs, today: this.today };
+    if (repeatsInVain(message, context)) return this.#texts.noRepeats;
     return this.#form.refuses?.(message, this.#locale);
   }
 
@@ -210,6 +216,7 @@ export class FormSpeech {
 
   #context(agent: FormFacts["agent"], state: FormState, moment: Moment): string {
     const { stage, slots, meta, index, total, tasks } = state;
+    const { asked, missing } = openSlotsOf(state, this.#specs);
     const isFilling = stage === "FILLING";
     const isAnswering = isFilling && moment === "answer";
     return contextBlock({
@@ -220,9 +227,9 @@ export class FormSpeech {
       slots,
       waiting: tasks.length === 0 ? undefined : tasks.map((task) => task.slots),
       slot_errors: meta.slot_errors,
-      problems: Object.values(meta.slot_errors).map((error) => this.#texts.slotError(error)),
-      missing: missingSlots(slots, this.#specs),
-      asked_slot: isFilling ? askedSlotOf(slots, meta.slot_errors, this.#specs) : undefined,
+      problems: this.#problems(state),
+      missing: [...missing],
+      asked_slot: isFilling ? asked : undefined,
       progress: { index, total },
     });
   }
@@ -239,10 +246,14 @@ function knownIn({ slots, tasks }: FormState): Readonly<Record<string, unknown>>
   return tasks.length === 0 ? slots : { ...slots, waiting: tasks.map((task) => task.slots) };
 }
 
-/** Whether a message wants a repetition that no slot takes. */
-function repeatsInVain(message: string, specs: SlotSpecs): boolean {
+/** Whether a message wants a repetition that no slot takes; 매달 is part of an amount of each month. */
+function repeatsInVain(message: string, { specs, today }: FormContext): boolean {
   const takesIt = Object.values(specs).some(({ type }) => type === "recurrence");
-  return !takesIt && findRecurrence(message).length > 0;
+  if (takesIt || findRecurrence(message).length === 0) return false;
+  const amounts = Object.values(specs).filter(({ type }) => type === "money");
+  const said = amounts.flatMap((spec) => spec.reader?.({ today, specs }).find(message) ?? []);
+  const rest = said.reduce((line, { words }) => line.replace(words, " "), message.normalize("NFC"));
+  return findRecurrence(rest).length > 0;
 }
 
 /** Whether the person's words fill the form, or are answered on the way. */

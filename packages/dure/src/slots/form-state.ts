@@ -31,6 +31,8 @@ export interface Entry {
   /** By slot: how a value follows from words that do not say it, as it is shown. */
   readonly derived: Readonly<Record<string, string>>;
   readonly doubts: OpenDoubts;
+  /** Slots of `askOnce` that the person leaves empty: they are not asked for again. */
+  readonly declined?: readonly string[] | undefined;
 }
 
 /** An entry that waits: checked when it was said, and again when it becomes the current one. */
@@ -70,6 +72,7 @@ export interface FormState {
     /** Of the current entry; see `Entry`. */
     readonly derived: Entry["derived"];
     readonly doubts: OpenDoubts;
+    readonly declined?: Entry["declined"];
     readonly choice?: OpenChoice | undefined;
     /** Turns in a row that ended in FILLING and brought nothing new. */
     readonly fill_turns: number;
@@ -115,12 +118,20 @@ function stateSchema(slots: SlotSpecs): z.ZodType<FormState> {
   const derived = z.record(z.string(), z.string());
   const option = z.strictObject({ value, note: z.string().exactOptional() });
   const doubts = z.record(z.string(), z.array(option));
-  const entry = z.strictObject({ slots: values, slot_errors: slotErrors, derived, doubts });
+  const declined = z.array(z.string()).optional();
+  const entry = z.strictObject({
+    slots: values,
+    slot_errors: slotErrors,
+    derived,
+    doubts,
+    declined,
+  });
   const task = z.looseObject({
     slots: values,
     slot_errors: slotErrors,
     derived: derived.exactOptional(),
     doubts: doubts.exactOptional(),
+    declined,
   });
   const choice = z.discriminatedUnion("about", [
     z.strictObject({ about: z.literal("change-or-add"), entry, other: z.string() }),
@@ -131,6 +142,7 @@ function stateSchema(slots: SlotSpecs): z.ZodType<FormState> {
     slot_errors: slotErrors.default({}),
     derived: derived.default({}),
     doubts: doubts.default({}),
+    declined,
     choice: choice.exactOptional(),
     fill_turns: z.int().min(0).default(0),
     flow_id: z.string().default(""),

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { formTexts, type OwnTexts } from "./form-texts.ts";
+import { slot } from "./kinds/slot.ts";
 
 interface Tea {
   readonly kind?: string;
@@ -37,6 +38,43 @@ test("what a form says itself goes before the plain sentence, in both languages"
   expect(formTexts("ko", TEA).cancelled).toBe("취소했어요. 처리된 것은 없어요.");
   expect(formTexts("ko", { ...TEA, cancelled: "차를 내리지 않았어요." }).cancelled).toBe(
     "차를 내리지 않았어요.",
+  );
+});
+
+test("of two slots of one kind each says what is wrong in its own words, unless the form does", () => {
+  const slots = { guests: slot.number({ max: 20 }), chairs: slot.number({ max: 4 }) };
+  const own: OwnTexts<{ guests?: number; chairs?: number }> = {
+    slots,
+    slotNames: { guests: "guests", chairs: "chairs" },
+    questions: { guests: "How many guests?", chairs: "How many chairs?" },
+    describe: () => "a table",
+    confirmQuestion: () => "Shall I book it?",
+    receipt: () => "Booked.",
+  };
+  const errors = { NUMBER_RANGE: "That is too many." };
+  const [texts, replaced] = [formTexts("en", own), formTexts("en", { ...own, errors })];
+
+  expect(texts.slotError("NUMBER_RANGE", "guests")).toBe("It must be 20 or less.");
+  expect(texts.slotError("NUMBER_RANGE", "chairs")).toBe("It must be 4 or less.");
+  expect(replaced.slotError("NUMBER_RANGE", "chairs")).toBe("That is too many.");
+});
+
+test("its sentences have each value as people read it, and nothing for one that is not there", () => {
+  const texts = formTexts<{ day?: string; at?: string }>("en", {
+    slots: { day: slot.date(), at: slot.time() },
+    slotNames: { day: "day", at: "time" },
+    questions: { day: "Which day?", at: "What time?" },
+    describe: (_slots, { day }) => `a table on ${day}`,
+    confirmQuestion: (_slots, { day, at }) => `Shall I book ${day}, ${at || "any time"}?`,
+    receipt: (_slots, { number }, { day }) => `Booked ${day}: ${String(number)}.`,
+  });
+  const slots = { day: "2026-12-04" };
+
+  expect(texts.confirmQuestion(slots)).toBe("Shall I book December 4, 2026, any time?");
+  expect(texts.confirmQuestion({ ...slots, at: "15:30" })).toContain("3:30 pm");
+  expect(texts.receipt(slots, { number: 7 })).toBe("Booked December 4, 2026: 7.");
+  expect(texts.result({ index: 1, outcome: "done", slots })).toBe(
+    "1. a table on December 4, 2026: done",
   );
 });
 

@@ -26,14 +26,17 @@ export interface OwnTexts<Values = SlotValues> extends Partial<
    */
   readonly errors?: Readonly<Record<string, string>> | undefined;
   /** An entry in a few words, such as `taxi, ₩8,000`: stands in lists and in what became of it. */
-  readonly describe: (slots: Values) => string;
+  readonly describe: (slots: Values, shown: Shown<Values>) => string;
   /** A value as people read it, such as `5시` for 5. Default: as it is. */
   readonly value?: ((slot: string, value: SlotValue) => string) | undefined;
   /** Everything that a yes leads to, as a question: what is not in it has not been seen. */
-  confirmQuestion(slots: Values): string;
+  confirmQuestion(slots: Values, shown: Shown<Values>): string;
   /** Said when it has happened. `details`: what the outside gave; see `Deed.details`. */
-  receipt(slots: Values, details: Readonly<Record<string, unknown>>): string;
+  receipt(slots: Values, details: Readonly<Record<string, unknown>>, shown: Shown<Values>): string;
 }
+
+/** Each value as people read it: `December 4, 2026` for 2026-12-04. "" where there is none. */
+export type Shown<Values> = { readonly [Slot in keyof Values & string]-?: string };
 
 /** A text for each slot. Of which deed is meant, dure has its own. */
 type ForSlots<Values> = Readonly<
@@ -48,19 +51,23 @@ export function formTexts<Values = SlotValues>(
   locale: Locale,
   own: OwnTexts<Values>,
 ): FormTexts<Values> {
-  const { questions, errors = {}, describe, slots: specs = {}, ...said } = own;
+  const { questions, errors = {}, describe: describedBy, slots: specs = {}, ...said } = own;
   const { sentences, notTaken, which, messageErrors, ends } = PLAIN[locale];
   const resultOf = ({ slots, outcome }: FormResult<Values>): string =>
     `${describe(slots)}: ${ends[outcome]}`;
+  const describe = (slots: Values): string => describedBy(slots, shownIn(slots));
   const shown = own.value ?? ((slot, value) => specs[slot]?.show?.(value, locale) ?? String(value));
   const ofSlots = Object.assign({}, ...Object.values(specs).map((one) => one.errors?.[locale]));
   const words: Readonly<Record<string, string>> = { ...messageErrors, ...ofSlots, ...errors };
+  // Two slots of one kind have sentences of their own for the same error.
+  const wordsOf = (error: string, slot = ""): string | undefined =>
+    errors[error] ?? specs[slot]?.errors?.[locale]?.[error] ?? words[error];
   const texts: FormTexts<Values> = {
     ...sentences,
     ...PLAIN[locale].about(describe, resultOf),
     progress: ({ index, total }) => (total > 1 ? `(${index}/${total})` : ""),
     result: (result) => `${result.index}. ${resultOf(result)}`,
-    slotError: (error) => words[error] ?? notTaken,
+    slotError: (error, slot) => wordsOf(error, slot) ?? notTaken,
     doubt: (slot, options) => {
       const asked = (questions as Readonly<Record<string, string>>)[slot] ?? "";
       return options.length > 0
@@ -74,10 +81,20 @@ export function formTexts<Values = SlotValues>(
     value: shown,
     askSlot: (slot, _slots, at) =>
       placed(at, (questions as Readonly<Record<string, string>>)[slot] ?? PLAIN[locale].deed),
-    confirmQuestion: (slots, at) => placed(at, own.confirmQuestion(slots)),
-    receipt: (slots, details, at) => placed(at, own.receipt(slots, details)),
+    confirmQuestion: (slots, at) => placed(at, own.confirmQuestion(slots, shownIn(slots))),
+    receipt: (slots, details, at) => placed(at, own.receipt(slots, details, shownIn(slots))),
   };
   return texts;
+
+  function shownIn(slots: Values): Shown<Values> {
+    const values = slots as Readonly<Record<string, SlotValue | undefined>>;
+    const names = Object.keys({ ...own.slotNames, ...values });
+    const texts = names.map((slot) => {
+      const value = values[slot];
+      return [slot, value === undefined ? "" : shown(slot, value)];
+    });
+    return Object.fromEntries(texts) as Shown<Values>;
+  }
 
   function nameOf(slot: string): string {
     return (own.slotNames as Readonly<Record<string, string>>)[slot] ?? slot;
@@ -173,6 +190,7 @@ const ko: PlainTexts = {
       confirm: ["확인", "취소"],
       askContinue: ["계속 진행", "취소"],
       yesNo: ["네", "아니요"],
+      skip: "건너뛰기",
     },
     labels: { slots: "내용 정리 중", interaction: "답변 작성 중" },
     confirmAgain: "아직 처리하지 않았어요. 아래 내용을 다시 확인해 주세요.",
@@ -229,6 +247,7 @@ const en: PlainTexts = {
       confirm: ["Confirm", "Cancel"],
       askContinue: ["Continue", "Cancel"],
       yesNo: ["Yes", "No"],
+      skip: "Skip",
     },
     labels: { slots: "Reading", interaction: "Writing an answer" },
     confirmAgain: "Nothing is done yet. Please check this again.",

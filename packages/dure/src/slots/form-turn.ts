@@ -15,7 +15,8 @@ import {
 } from "./batch.ts";
 import { decideCancel, decideContinue, decideReady, type ReadyAttempt } from "./decide.ts";
 import { cancelsByName, deedButtons, deedOf } from "./deeds.ts";
-import { askedSlotOf, missingSlots, withStageOfSlots } from "./entries.ts";
+import { openSlotsOf, withStageOfSlots } from "./entries.ts";
+import { askedOptional } from "./declines.ts";
 import { lookBefore, type Looked } from "./form-look.ts";
 import { FormParts } from "./form-parts.ts";
 import { FormReading, sameSlots } from "./form-reading.ts";
@@ -27,7 +28,6 @@ import { answerTo, type OpenOffer } from "./offers.ts";
 import { todayIn } from "../parse/days.ts";
 import type { Lexicon } from "../parse/lexicon/index.ts";
 import { REFUSING_KINDS, type Reply } from "../parse/reply.ts";
-import type { Locale } from "../parse/text.ts";
 import type { MessageKind } from "./prompts.ts";
 import { isTerminal, type TerminalStage } from "./stages.ts";
 
@@ -62,6 +62,7 @@ export class FormTurn {
     if (meta.awaiting_continue) return this.#goOnOrStop();
     const answered = this.#answerOffer();
     if (answered) return answered;
+    if (this.#reading.decline()) return this.#ask();
     return stage === "READY" ? this.#decide() : this.#fill();
   }
 
@@ -319,7 +320,7 @@ export class FormTurn {
   async #askForSlot(): Promise<DonePayload> {
     const ended = await this.#endOfPatience();
     if (ended) return ended;
-    const buttons = choicesOf(this.#parts.state, this.#parts.specs, this.#parts.locale);
+    const buttons = slotButtons(this.#parts);
     return { ...this.#parts.ask(this.#parts.speech.question(this.#parts.state)), ...buttons };
   }
 
@@ -415,17 +416,17 @@ function attemptOf(
 /** Most buttons under a question. */
 const MAX_BUTTONS = 6;
 
-/** The values of a choice that is asked for alone, as buttons. */
-function choicesOf(
-  { slots, meta }: FormState,
-  specs: SlotSpecs,
-  locale: Locale,
-): Pick<DonePayload, "uiHint"> {
-  const asked = askedSlotOf(slots, meta.slot_errors, specs);
-  const { options } = (asked === undefined ? undefined : specs[asked]) ?? {};
-  const isAlone = missingSlots(slots, specs).every((slot) => slot === asked);
-  if (!options || !isAlone || options.length > MAX_BUTTONS) return {};
-  return { uiHint: { buttons: options.map(({ names, value }) => names[locale] ?? value) } };
+/** The values of a choice that is asked for alone, as buttons; and one to leave a slot empty. */
+function slotButtons(parts: FormParts): Pick<DonePayload, "uiHint"> {
+  const { state, specs, locale, texts, context } = parts;
+  const { asked, missing } = openSlotsOf(state, specs);
+  const { options = [] } = (asked === undefined ? undefined : specs[asked]) ?? {};
+  const skip = askedOptional(state, context) === undefined ? undefined : texts.buttons.skip;
+  const isAlone = skip !== undefined || missing.every((slot) => slot === asked);
+  const choices = isAlone && options.length <= MAX_BUTTONS ? options : [];
+  const names = choices.map(({ names: ofOption, value }) => ofOption[locale] ?? value);
+  const buttons = skip === undefined ? names : [...names, skip];
+  return buttons.length === 0 ? {} : { uiHint: { buttons } };
 }
 
 function answerOf(outcome: EffectOutcome<unknown>, deed: Deed): Parameters<typeof settleEntry>[1] {

@@ -64,7 +64,12 @@ export type SlotRead<Value> =
 /** One thing that a form needs to know. */
 export interface SlotSpec<Value extends SlotValue = SlotValue> {
   readonly required: boolean;
-  /** Whether it is asked for, by what is known. Default: `required`. */
+  /**
+   * Of a slot that is not required: it is asked for too, behind the others, until it has a value or
+   * the person leaves it empty (없어요, skip). Default: it is never asked for.
+   */
+  readonly askOnce?: boolean | undefined;
+  /** Whether it is asked for, by what is known. Default: `required`, or `askOnce`. */
   readonly needed?: ((slots: SlotValues) => boolean) | undefined;
   readonly type: SlotType;
   /** What it means and how it is said, for the model. Default: its name for people. */
@@ -186,6 +191,8 @@ export interface FormTexts<Values = SlotValues> {
     readonly askContinue: readonly [string, string];
     /** Of a question whether one value is meant. */
     readonly yesNo: readonly [string, string];
+    /** Leaves the slot empty that is asked for (`SlotSpec.askOnce`). Absent: no button. */
+    readonly skip?: string | undefined;
   };
   readonly labels: { readonly slots: string; readonly interaction: string };
   readonly slotNames: Readonly<Record<string, string>>;
@@ -193,7 +200,8 @@ export interface FormTexts<Values = SlotValues> {
   askSlot(slot: string, slots: Values, progress?: Progress): string;
   /** Asks for several at once. Absent, or without an answer: one after the other. */
   askSlots?(names: readonly string[], slots: Values, progress?: Progress): string | undefined;
-  slotError(error: string): string;
+  /** What is wrong with a value; `slot` is absent where it is about the whole message. */
+  slotError(error: string, slot?: string): string;
   /** A value as people read it, such as `5시` for 5. */
   value(slot: string, value: SlotValue): string;
   /**

@@ -6,7 +6,7 @@ import { fold, type Locale } from "../parse/text.ts";
 import { DEED_SLOT } from "./deed-slot.ts";
 import { standsIn } from "./names-said.ts";
 import { deedButtons, isCancellingDeed, saysCancel } from "./deeds.ts";
-import type { FormContext } from "./entries.ts";
+import { openSlotsOf, readSlot, type FormContext } from "./entries.ts";
 import type { SlotForm, SlotSpecs, SlotValue } from "./form.ts";
 import type { FormState } from "./form-state.ts";
 
@@ -31,8 +31,18 @@ export function replyIn(message: string, state: FormState, asked: Asked): Reply 
     const isOther = namesAnotherValue(message, state, asked.context);
     if (isOther) return { ...reply, kind: "other", because: "nothing-of-these" };
   }
+  if (REFUSING_KINDS.has(reply.kind) && isTruth(message, state, asked.context)) {
+    return { ...reply, kind: "other", because: "nothing-of-these" };
+  }
   if (state.stage !== "READY") return reply;
   return byButton(reply, state, asked) ?? saidAgain(reply, state, asked) ?? reply;
+}
+
+/** A no to what is asked with yes or no is its value: 아니요 to 조식을 드릴까요? */
+function isTruth(message: string, state: FormState, context: FormContext): boolean {
+  const { asked } = openSlotsOf(state, context.specs);
+  if (state.stage !== "FILLING" || asked === undefined) return false;
+  return context.specs[asked]?.type === "boolean" && readSlot(asked, message, context).ok;
 }
 
 /** The buttons of a deed say what they say; 취소 can mean both, where the deed is to cancel. */

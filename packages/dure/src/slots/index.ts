@@ -86,7 +86,7 @@ export { slot } from "./kinds/slot.ts";
 
 // A service that fills slots, asks for a yes, and does one thing
 export { slotFlow, type SlotFlowParts } from "./slot-flow.ts";
-export { formTexts, type OwnTexts } from "./form-texts.ts";
+export { formTexts, type OwnTexts, type Shown } from "./form-texts.ts";
 export {
   SLOT_TYPES,
   type Contact,

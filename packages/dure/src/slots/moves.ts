@@ -3,6 +3,7 @@ import {
   currentOf,
   entryOf,
   identityOf,
+  leftEmpty,
   MAX_ENTRIES,
   NO_ENTRY,
   takesSlots,
@@ -219,7 +220,8 @@ function isBare({ values, clear }: HeldMove): boolean {
 // --- what a move does
 
 function changed(entry: Entry, { values, clear }: HeldMove, context: FormContext): Entry {
-  return withValues(clear.reduce(withoutSlot, entry), values, context);
+  const left = clear.reduce((one, slot) => leftEmpty(one, slot, context), entry);
+  return withValues(left, values, context);
 }
 
 function inCurrent(state: FormState, move: HeldMove, context: OneMove): FormState {
@@ -299,6 +301,7 @@ export function settleChoice(state: FormState, picked: number, context: FormCont
   const touched = [...Object.keys(slots), ...Object.keys(slot_errors)];
   const left = touched.reduce(withoutSlot, currentOf(rest.state));
   const entry = {
+    ...left,
     slots: { ...left.slots, ...slots },
     slot_errors: { ...left.slot_errors, ...slot_errors },
     derived: { ...left.derived, ...derived },

@@ -1,7 +1,7 @@
 import { fold } from "../parse/text.ts";
 import { pickOf } from "../parse/pick.ts";
 import type { Lexicon } from "../parse/lexicon/index.ts";
-import { askedSlotOf, currentOf, withCurrent, withValues, type FormContext } from "./entries.ts";
+import { currentOf, openSlotsOf, withCurrent, withValues, type FormContext } from "./entries.ts";
 import type { FormTexts, Offer } from "./form.ts";
 import type { DoubtOption, FormState } from "./form-state.ts";
 import { settleChoice, type Manner, type Moved } from "./moves.ts";
@@ -63,9 +63,9 @@ function wordsOf({ buttons }: Offer): OpenOffer["options"] {
 }
 
 /** The slot whose doubt is asked about: the one that is asked for anyway, else the first. */
-function doubtedSlot({ slots, meta }: FormState, specs: FormContext["specs"]): string | undefined {
-  const asked = askedSlotOf(slots, meta.slot_errors, specs);
-  const doubted = Object.keys(meta.doubts);
+function doubtedSlot(state: FormState, specs: FormContext["specs"]): string | undefined {
+  const { asked } = openSlotsOf(state, specs);
+  const doubted = Object.keys(state.meta.doubts);
   return doubted.find((slot) => slot === asked) ?? doubted[0];
 }
 

@@ -6,17 +6,27 @@ import { truthReader } from "../../parse/truth.ts";
 import type { Locale } from "../../parse/text.ts";
 import type { SlotOption, SlotSpec } from "../form.ts";
 import { slotOf, takeExact, type KindOptions } from "./kind.ts";
+import { checkedOptions, isSlotOption, KIND_OPTIONS, SPELLINGS } from "./options.ts";
+import type { OptionKind } from "../../kernel/known-options.ts";
 
 export interface ChoiceOptions<Value extends string> extends KindOptions<Value> {
   /** 1 to 50, each with a value of its own, and no name or synonym that means two of them. */
   readonly options: readonly SlotOption<Value>[];
 }
 
+const OPTIONS: OptionKind = {
+  takes: 'a list such as [{ value: "debit", names: { en: "debit card" }, synonyms: ["debit"] }]',
+  is: (value) => Array.isArray(value) && value.every(isSlotOption),
+  isRequired: true,
+};
+
+const CHOICE_OPTIONS = { ...KIND_OPTIONS, options: OPTIONS };
+
 /** One of several things: `체크카드`, `체크 카드로요`, `debit`. */
-export function choiceSlot<const Value extends string>({
-  options,
-  ...own
-}: ChoiceOptions<Value>): SlotSpec<Value> {
+export function choiceSlot<const Value extends string>(
+  given: ChoiceOptions<Value>,
+): SlotSpec<Value> {
+  const { options, ...own } = checkedOptions("choice", given, CHOICE_OPTIONS);
   const reader = choiceReader(
     options.map(({ value, names, synonyms = [] }) => ({
       value,
@@ -77,8 +87,11 @@ export interface BooleanOptions extends KindOptions<boolean> {
   readonly no?: TruthWords | undefined;
 }
 
+const BOOLEAN_OPTIONS = { ...KIND_OPTIONS, yes: SPELLINGS, no: SPELLINGS };
+
 /** A yes or a no to one thing: `네`, `필요 없어요`, `조식 포함`, `without`. */
-export function booleanSlot({ yes, no, ...own }: BooleanOptions = {}): SlotSpec<boolean> {
+export function booleanSlot(options: BooleanOptions = {}): SlotSpec<boolean> {
+  const { yes, no, ...own } = checkedOptions("boolean", options, BOOLEAN_OPTIONS);
   const reader = truthReader({ yes: wordsOf(yes), no: wordsOf(no) });
   const show = (value: boolean, locale: Locale): string => {
     const [first] = wordsOf({ [locale]: (value ? yes : no)?.[locale] ?? [] });

@@ -9,6 +9,7 @@ import type { Locale } from "../../parse/text.ts";
 import { namesATime } from "../../parse/when.ts";
 import type { SlotContext, SlotSpec } from "../form.ts";
 import { hasSlot, slotOf, takeExact, type KindErrors, type KindOptions } from "./kind.ts";
+import { checkedOptions, KIND_OPTIONS, oneOfWords, SWITCH } from "./options.ts";
 
 export interface DateOptions extends KindOptions<IsoDate> {
   /** Whether the day may have passed. Default: `refused`. `only`: a birthday, a day of purchase. */
@@ -17,12 +18,20 @@ export interface DateOptions extends KindOptions<IsoDate> {
   readonly needsYear?: boolean | undefined;
 }
 
+const PAST = oneOfWords(["refused", "only", "allowed"] satisfies PastDays[]);
+const DATE_OPTIONS = { ...KIND_OPTIONS, past: PAST, needsYear: SWITCH };
+const DATE_RANGE_OPTIONS = { ...KIND_OPTIONS, past: PAST };
+
 /**
  * A day: `내일`, `12월 3일`, `next Monday`. A time that is said with it is kept where the form has a
  * slot for it; else the person is told that it is not.
  */
 export function dateSlot(options: DateOptions = {}): SlotSpec<IsoDate> {
-  const { past = "refused", needsYear = false, ...own } = options;
+  const {
+    past = "refused",
+    needsYear = false,
+    ...own
+  } = checkedOptions("date", options, DATE_OPTIONS);
   const isPast = past !== "refused";
   const readerFor = (context: SlotContext): Reader<IsoDate> => {
     const reader = dayReaderFor(past, context);
@@ -55,10 +64,8 @@ export interface DateRangeOptions extends KindOptions<string> {
 }
 
 /** First and last day, kept as `2026-12-03/2026-12-05`: `12월 3일부터 5일까지`, `내일부터 3일간`. */
-export function dateRangeSlot({
-  past = "refused",
-  ...own
-}: DateRangeOptions = {}): SlotSpec<string> {
+export function dateRangeSlot(options: DateRangeOptions = {}): SlotSpec<string> {
+  const { past = "refused", ...own } = checkedOptions("dateRange", options, DATE_RANGE_OPTIONS);
   return slotOf<string>(
     {
       type: "date_range",

@@ -3,14 +3,18 @@
 import type { Reading } from "../../parse/reading.ts";
 import type { Locale } from "../../parse/text.ts";
 import type { SlotContext, SlotRead, SlotSpec, SlotType, SlotValue } from "../form.ts";
+import { specProblem } from "./check.ts";
+import { slotError } from "./options.ts";
 
 /** Texts of both languages, by key. */
 export type KindErrors = Readonly<Record<Locale, Readonly<Record<string, string>>>>;
 
 /** What an author may say of a slot of any kind. */
 export interface KindOptions<Value extends SlotValue> {
-  /** Default: true. */
+  /** Default: true; false for `askOnce`. */
   readonly required?: boolean | undefined;
+  /** See `SlotSpec.askOnce`. */
+  readonly askOnce?: boolean | undefined;
   /** What it means, for the model; how it is written is added. */
   readonly description?: Readonly<Partial<Record<Locale, string>>> | undefined;
   /** See `SlotSpec.needed`. */
@@ -39,14 +43,15 @@ export interface Kind<Value extends SlotValue> extends Pick<
   show(value: Value, locale: Locale): string;
 }
 
-/** The whole slot. */
+/** The whole slot. Throws `SLOT_INVALID` for one that can never be filled. */
 export function slotOf<Value extends SlotValue>(
   { format, errors, examples, ...kind }: Kind<Value>,
   own: KindOptions<Value>,
 ): SlotSpec<Value> {
-  return {
+  const spec: SlotSpec<Value> = {
     ...kind,
-    required: own.required ?? true,
+    required: own.required ?? own.askOnce !== true,
+    askOnce: own.askOnce,
     description: described(own.description, format),
     needed: own.needed,
     identifies: own.identifies,
@@ -59,6 +64,15 @@ export function slotOf<Value extends SlotValue>(
     },
     validate: own.validate ?? takesAll,
   };
+  const problem = specProblem(spec);
+  if (problem) throw slotError(nameOf(kind.type), problem);
+  return spec;
+}
+
+/** The kind's name in `slot`: `dateRange`. */
+function nameOf(type: SlotType): string {
+  if (type === "integer") return "number";
+  return type === "date_range" ? "dateRange" : type;
 }
 
 function takesAll(): undefined {

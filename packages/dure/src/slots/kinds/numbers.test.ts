@@ -154,6 +154,39 @@ describe("an amount of money", () => {
     expect(taken(budget, raw)).toBe(value);
   });
 
+  const MONTHLY = [
+    ["월 200만원", 2_000_000],
+    ["한 달에 200만원", 2_000_000],
+    ["한달에 200만 원이요", 2_000_000],
+    ["매달 200만원까지", 2_000_000],
+    ["200만원/월", 2_000_000],
+    ["2 million won a month", 2_000_000],
+    ["monthly 2 million won", 2_000_000],
+    ["200만원", 2_000_000],
+    ["월 200만원 정도", "! AMOUNT_UNCLEAR"],
+    ["200만원 정도", "! AMOUNT_UNCLEAR"],
+    ["두 달에 200만원", "! AMOUNT_UNCLEAR"],
+    ["연 200만원", "! AMOUNT_UNCLEAR"],
+    ["5월 200만원", "! AMOUNT_UNCLEAR"],
+    ["월", "! AMOUNT_UNCLEAR"],
+  ] as const;
+
+  test.each(MONTHLY)("takes %j as %j each month", (raw, value) => {
+    const monthly = slot.money({ per: "month" });
+
+    expect(taken(monthly, raw)).toBe(value);
+    if (raw.length > 7 && value !== "! AMOUNT_UNCLEAR") {
+      expect(taken(price, raw)).toBe("! AMOUNT_UNCLEAR");
+    }
+    expect(monthly.reader?.(TODAY).find(`한도는 ${raw}, 주소는 그대로`).length).toBeLessThan(2);
+  });
+
+  test("of a month is found with the words for the month", () => {
+    const found = slot.money({ per: "month" }).reader?.(TODAY).find("한도는 매달 200만원으로 해줘");
+
+    expect(found).toMatchObject([{ value: 2_000_000, words: "매달 200만원", at: 4 }]);
+  });
+
   test("stands in the question that a yes answers, and says its bounds", () => {
     expect(price.isAmount).toBe(true);
     expect(slot.money({ isAmount: false }).isAmount).toBe(false);

@@ -4,12 +4,22 @@ import { z } from "zod";
 import { formatAmount } from "../../parse/amount.ts";
 import { moneyLimitReader, moneyReader } from "../../parse/find-money.ts";
 import { findBy } from "../../parse/find-by.ts";
+import { monthlyReader } from "../../parse/monthly-money.ts";
 import { numberReader } from "../../parse/number.ts";
 import { COUNT_SOURCES } from "../../parse/number-words.ts";
 import type { Reader } from "../../parse/reading.ts";
 import type { Locale } from "../../parse/text.ts";
 import type { SlotRead, SlotSpec } from "../form.ts";
 import { slotOf, takeExact, type KindOptions } from "./kind.ts";
+import {
+  checkedOptions,
+  COUNT,
+  KIND_OPTIONS,
+  NUMBER,
+  oneOfWords,
+  SWITCH,
+  WORDS,
+} from "./options.ts";
 
 export interface NumberOptions extends KindOptions<number> {
   readonly min?: number | undefined;
@@ -20,9 +30,18 @@ export interface NumberOptions extends KindOptions<number> {
   readonly unit?: Readonly<Partial<Record<Locale, string>>> | undefined;
 }
 
+const NUMBER_OPTIONS = {
+  ...KIND_OPTIONS,
+  min: NUMBER,
+  max: NUMBER,
+  integer: SWITCH,
+  unit: WORDS,
+};
+
 /** How many, how old, how long: `12명`, `세 개`, `two`, `3.5`. */
 export function numberSlot(options: NumberOptions = {}): SlotSpec<number> {
-  const { min, max, integer = true, unit, ...own } = options;
+  const { integer = true, unit, ...more } = checkedOptions("number", options, NUMBER_OPTIONS);
+  const { min, max, ...own } = integer ? inWholes(more) : more;
   const show = (value: number, locale: Locale): string => withUnit(plain(value), unit, locale);
   const example = within(2, min, max);
   const reader = readerOf(unit);
@@ -56,6 +75,12 @@ export function numberSlot(options: NumberOptions = {}): SlotSpec<number> {
     },
     own,
   );
+}
+
+/** Whole numbers at least 2.5 are at least 3. */
+function inWholes(options: Omit<NumberOptions, "integer" | "unit">): typeof options {
+  const { min, max } = options;
+  return { ...options, min: min && Math.ceil(min), max: max && Math.floor(max) };
 }
 
 function finite(raw: number): SlotRead<number> {
@@ -97,7 +122,17 @@ export interface MoneyOptions extends KindOptions<number> {
   readonly max?: number | undefined;
   /** The most that may be spent: `3만원 이하` is exact then. */
   readonly limit?: boolean | undefined;
+  /** It is an amount of each month: `월 200만원` and `2 million won a month` are the amount then. */
+  readonly per?: "month" | undefined;
 }
+
+const MONEY_OPTIONS = {
+  ...KIND_OPTIONS,
+  min: COUNT,
+  max: COUNT,
+  limit: SWITCH,
+  per: oneOfWords(["month"]),
+};
 
 /** Whole won: `5만원`, `3만5천원`, `50k won`. */
 export function moneySlot(options: MoneyOptions = {}): SlotSpec<number> {
@@ -105,10 +140,12 @@ export function moneySlot(options: MoneyOptions = {}): SlotSpec<number> {
     min = 1,
     max = Number.MAX_SAFE_INTEGER,
     limit = false,
+    per,
     isAmount = true,
     ...own
-  } = options;
-  const reader = limit ? moneyLimitReader : moneyReader;
+  } = checkedOptions("money", options, MONEY_OPTIONS);
+  const amount = limit ? moneyLimitReader : moneyReader;
+  const reader = per === undefined ? amount : monthlyReader(amount);
   const most = options.max;
   return slotOf<number>(
     {

@@ -8,17 +8,21 @@ import { formatPhone, isPhone, phoneReader, type PhoneNumber } from "../../parse
 import type { Reader } from "../../parse/reading.ts";
 import type { SlotSpec } from "../form.ts";
 import { lineOf, slotOf, takeExact, type KindOptions } from "./kind.ts";
+import { checkedOptions, KIND_OPTIONS, oneOfWords, TEXTS } from "./options.ts";
 
 export interface PersonOptions extends KindOptions<string> {
   /** Names that are known: each is found in a sentence, also where nothing marks it as a name. */
   readonly contacts?: readonly string[] | undefined;
 }
 
+const PERSON_OPTIONS = { ...KIND_OPTIONS, contacts: TEXTS };
+
 /** Most characters of a name or an account. */
 const LONGEST_NAME = 60;
 
 /** A person or an account, kept as it was said: `엄마`, `홍길동`, `국민 110-234-567890`. */
-export function personSlot({ contacts = [], ...own }: PersonOptions = {}): SlotSpec<string> {
+export function personSlot(options: PersonOptions = {}): SlotSpec<string> {
+  const { contacts = [], ...own } = checkedOptions("person", options, PERSON_OPTIONS);
   const known = choiceReader(contacts.map((name) => ({ value: name, names: [name] })));
   const reader: Reader<string> = {
     parse: (words) => {
@@ -80,8 +84,11 @@ export interface PhoneOptions extends KindOptions<PhoneNumber> {
   readonly region?: "KR" | undefined;
 }
 
+const PHONE_OPTIONS = { ...KIND_OPTIONS, region: oneOfWords(["KR"]) };
+
 /** A phone number, kept as `01012345678`, of other countries as `+14155550123`. */
-export function phoneSlot(own: PhoneOptions = {}): SlotSpec<PhoneNumber> {
+export function phoneSlot(options: PhoneOptions = {}): SlotSpec<PhoneNumber> {
+  const own = checkedOptions("phone", options, PHONE_OPTIONS);
   return slotOf<PhoneNumber>(
     {
       type: "phone",

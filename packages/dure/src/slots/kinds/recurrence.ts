@@ -5,9 +5,11 @@ import { recurrenceReader } from "../../parse/recurrence.ts";
 import type { Locale } from "../../parse/text.ts";
 import type { SlotSpec } from "../form.ts";
 import { lineOf, slotOf, takeExact, type KindOptions } from "./kind.ts";
+import { checkedOptions, KIND_OPTIONS } from "./options.ts";
 
 /** A rule of iCalendar (RFC 5545): `매달 25일` is `FREQ=MONTHLY;BYMONTHDAY=25`. */
-export function recurrenceSlot(own: KindOptions<string> = {}): SlotSpec<string> {
+export function recurrenceSlot(options: KindOptions<string> = {}): SlotSpec<string> {
+  const own = checkedOptions("recurrence", options, KIND_OPTIONS);
   return slotOf<string>(
     {
       type: "recurrence",

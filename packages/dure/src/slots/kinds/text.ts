@@ -5,6 +5,8 @@ import { findBy } from "../../parse/find-by.ts";
 import { notUnderstood, understood, type Reader } from "../../parse/reading.ts";
 import type { SlotSpec } from "../form.ts";
 import { lineOf, slotOf, type KindOptions } from "./kind.ts";
+import { checkedOptions, COUNT, KIND_OPTIONS } from "./options.ts";
+import type { OptionKind } from "../../kernel/known-options.ts";
 
 export interface TextOptions extends KindOptions<string> {
   /** Fewest characters. Default: 1. */
@@ -15,13 +17,17 @@ export interface TextOptions extends KindOptions<string> {
   readonly pattern?: RegExp | undefined;
 }
 
+/** With `g` or `y` a pattern remembers where it looked last. */
+const PATTERN: OptionKind = {
+  takes: "a regular expression without the flags g and y",
+  is: (value) => value instanceof RegExp && !value.global && !value.sticky,
+};
+
+const TEXT_OPTIONS = { ...KIND_OPTIONS, min: COUNT, max: COUNT, pattern: PATTERN };
+
 /** Words in one line. A model can fill it only with what was said. */
-export function textSlot({
-  min = 1,
-  max = 200,
-  pattern,
-  ...own
-}: TextOptions = {}): SlotSpec<string> {
+export function textSlot(options: TextOptions = {}): SlotSpec<string> {
+  const { min = 1, max = 200, pattern, ...own } = checkedOptions("text", options, TEXT_OPTIONS);
   const fits = (text: string): boolean => pattern?.test(text) ?? true;
   return slotOf<string>(
     {
@@ -69,7 +75,8 @@ const PLACE = new RegExp(
 );
 
 /** Where something is or goes to; kept as it was said. */
-export function addressSlot(own: KindOptions<string> = {}): SlotSpec<string> {
+export function addressSlot(options: KindOptions<string> = {}): SlotSpec<string> {
+  const own = checkedOptions("address", options, KIND_OPTIONS);
   return slotOf<string>(
     {
       type: "address",
@@ -109,7 +116,8 @@ function parseFileId(words: string): ReturnType<Reader<string>["parse"]> {
 }
 
 /** A file that came with a message, by its id. */
-export function fileSlot(own: KindOptions<string> = {}): SlotSpec<string> {
+export function fileSlot(options: KindOptions<string> = {}): SlotSpec<string> {
+  const own = checkedOptions("file", options, KIND_OPTIONS);
   return slotOf<string>(
     {
       type: "file",

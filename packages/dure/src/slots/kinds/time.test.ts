@@ -28,6 +28,24 @@ test.each([
   ["3:30 p.m.", "15:30"],
   ["4 pm", "16:00"],
   ["10 o'clock", "10:00"],
+  ["ten o'clock", "10:00"],
+  ["Ten o’clock, please!", "10:00"],
+  ["at 3", "15:00"],
+  ["at noon", "12:00"],
+  ["three pm", "15:00"],
+  ["half past three", "15:30"],
+  ["half past three pm", "15:30"],
+  ["half past three in the afternoon", "15:30"],
+  ["half past nine in the morning", "09:30"],
+  ["half past eleven at night", "! TIME_CLOSED"],
+  ["thirty minutes to five", "! TIME_UNCLEAR"],
+  ["30 minutes to five", "16:30"],
+  ["quarter to five", "! TIME_STEP"],
+  ["half past seven", "! TIME_CLOSED"],
+  ["half three", "! TIME_UNCLEAR"],
+  ["ten to five", "! TIME_UNCLEAR"],
+  ["오후 세시 반", "15:30"],
+  ["세 시 반이요", "15:30"],
   ["오후 3시 15분", "! TIME_STEP"],
   ["3:10pm", "! TIME_STEP"],
   ["8시", "! TIME_CLOSED"],
@@ -56,6 +74,15 @@ test.each([
   [late, "새벽 1시", "01:00"],
   [late, "7시", "19:00"],
   [late, "오후 3시", "! TIME_CLOSED"],
+  [late, "half past twelve", "00:30"],
+  [late, "a quarter to one", "00:45"],
+  [late, "twenty-five past eleven", "23:25"],
+  [late, "ten minutes to nine", "20:50"],
+  [any, "half past three", "! TIME_UNCLEAR"],
+  [any, "quarter to one pm", "12:45"],
+  [any, "quarter to one in the morning", "! TIME_UNCLEAR"],
+  [any, "a quarter past 3 a.m.", "03:15"],
+  [any, "five past 13", "! TIME_UNCLEAR"],
   [any, "3시", "! TIME_UNCLEAR"],
   [any, "12시", "! TIME_UNCLEAR"],
   [any, "밤 12시", "00:00"],
@@ -73,6 +100,21 @@ test("a day that is said with the time is another slot's, where there is one", (
     { ok: true, value: "15:00", words: "3시" },
     { ok: false, because: "closed", words: "오전 8시" },
   ]);
+});
+
+test("a time in words is found in a sentence, and one that may be a range is not", () => {
+  const found = (sentence: string): readonly unknown[] =>
+    (visit.reader?.(TODAY).find(sentence) ?? []).map((one) => [one.words, one.ok && one.value]);
+
+  expect(found("book it at half past three, not at 4pm")).toEqual([
+    ["at half past three", "15:30"],
+    ["at 4pm", "16:00"],
+  ]);
+  expect(found("a table for ten o'clock or a quarter to five")).toEqual([
+    ["ten o'clock", "10:00"],
+    ["a quarter to five", "16:45"],
+  ]);
+  expect(found("from ten to five, half of us, number three")).toEqual([]);
 });
 
 test("the sentences of its errors name its hours and a time that it takes", () => {

@@ -1,6 +1,7 @@
 /** A slot that is a time of the day. */
 
 import { z } from "zod";
+import type { OptionKind } from "../../kernel/known-options.ts";
 import { findBy } from "../../parse/find-by.ts";
 import { MARK_BEFORE, MARK_BEHIND, withoutMarks } from "../../parse/marks.ts";
 import { notUnderstood, understood, type Reader, type Reading } from "../../parse/reading.ts";
@@ -8,6 +9,7 @@ import { fold, type Locale } from "../../parse/text.ts";
 import { parseTime, TIME_SOURCE, type IsoTime } from "../../parse/time.ts";
 import type { SlotContext, SlotSpec } from "../form.ts";
 import { hasSlot, slotOf, takeExact, type KindErrors, type KindOptions } from "./kind.ts";
+import { checkedOptions, KIND_OPTIONS, slotError } from "./options.ts";
 
 export interface TimeOptions extends KindOptions<IsoTime> {
   /** The first time that is taken, `09:00`. Later than `to`: the night lies between them. */
@@ -24,13 +26,29 @@ interface OpenHours {
   readonly step: number;
 }
 
+const TIME: OptionKind = {
+  takes: 'a time of 24 hours, such as "09:00"',
+  is: (value) => typeof value === "string" && STORED.test(value),
+};
+const STEP: OptionKind = {
+  takes: "whole minutes, such as 30",
+  is: (value) => Number.isSafeInteger(value) && Number(value) >= 1,
+};
+const TIME_OPTIONS = { ...KIND_OPTIONS, from: TIME, to: TIME, step: STEP };
+
 /**
  * A time of the day, kept as `15:00`: `오후 3시 반`, `3:30pm`, `15시`, `noon`. `3시` is ambiguous,
  * unless one of both lies within the hours of the slot.
  */
 export function timeSlot(options: TimeOptions = {}): SlotSpec<IsoTime> {
-  const { from = "00:00", to = "23:59", step = 1, ...own } = options;
+  const {
+    from = "00:00",
+    to = "23:59",
+    step = 1,
+    ...own
+  } = checkedOptions("time", options, TIME_OPTIONS);
   const hours: OpenHours = { from, to, step };
+  const example = exampleOf(hours);
   const reader = readerWithin(hours);
   return slotOf<IsoTime>(
     {
@@ -49,8 +67,8 @@ export function timeSlot(options: TimeOptions = {}): SlotSpec<IsoTime> {
         .refine((time) => isOpen(time, hours) && isOnStep(time, hours)),
       schemaError: "TIME_CLOSED",
       format: { ko: "시각, HH:MM", en: "a time of the day, HH:MM" },
-      errors: timeErrors(hours),
-      examples: [showTime(exampleOf(hours), "ko"), showTime(exampleOf(hours), "en")],
+      errors: timeErrors(hours, example),
+      examples: [showTime(example, "ko"), showTime(example, "en")],
       show: showTime,
     },
     own,
@@ -105,13 +123,26 @@ function withinHours(read: Reading<IsoTime>, hours: OpenHours): Reading<IsoTime>
 
 // --- words
 
+const MINUTES_OF_A_DAY = 1_440;
+
+/** 15:00, else the first time that is taken. Throws `SLOT_INVALID` where none is. */
 function exampleOf(hours: OpenHours): IsoTime {
-  return isOpen("15:00", hours) && isOnStep("15:00", hours) ? "15:00" : hours.from;
+  const first = minutesOf(hours.from);
+  const all = Array.from({ length: MINUTES_OF_A_DAY }, (_, minute) => timeAt(first + minute));
+  const taken = ["15:00", ...all].find((time) => isOpen(time, hours) && isOnStep(time, hours));
+  if (taken !== undefined) return taken;
+  throw slotError("time", {
+    message: `no time from ${hours.from} to ${hours.to} is on a step of ${hours.step} minutes.`,
+    hint: "Let from and to be further apart, or step be smaller.",
+  });
 }
 
-function timeErrors(hours: OpenHours): KindErrors {
-  const { from, to, step } = hours;
-  const example = exampleOf(hours);
+function timeAt(minutes: number): IsoTime {
+  const [hour, minute] = [Math.floor(minutes / 60) % 24, minutes % 60];
+  return `${String(hour).padStart(2, "0")}:${String(minute).padStart(2, "0")}`;
+}
+
+function timeErrors({ from, to, step }: OpenHours, example: IsoTime): KindErrors {
   const [firstKo, lastKo] = [showTime(from, "ko"), showTime(to, "ko")];
   const [firstEn, lastEn] = [showTime(from, "en"), showTime(to, "en")];
   return {
