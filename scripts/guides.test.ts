@@ -1,8 +1,8 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import type { OfflineModel, Service } from "dure";
-import { clockIn, parseDate } from "dure/slots";
+import type { DureError, OfflineModel, Service } from "dure";
+import { clockIn, parseDate, slot, type Locale, type SlotSpec } from "dure/slots";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startTestEngine, type TestEngine } from "../packages/dure/src/engine/test-engine.ts";
 import { systemClock } from "../packages/dure/src/kernel/clock.ts";
@@ -19,7 +19,7 @@ import {
   writePage,
   type CodeBlock,
 } from "./guides.ts";
-import { run } from "./processes.ts";
+import { root, run } from "./processes.ts";
 
 const BLOCKS = await readBlocks();
 const PAGE = "docs/guides/slot-service.md";
@@ -90,6 +90,50 @@ test.each(BLOCKS.filter(({ words }) => words.includes("run")))(
   },
 );
 
+test("the guide names the options of each kind of slot, and the errors that it has", async () => {
+  const page = await readFile(path.join(root, PAGE), "utf8");
+  const rows = page.matchAll(/^\| `slot\.(\w+)` +\|(.*)\|(.*)\|$/gmu);
+  const named = [...rows].map(([, kind, options, errors]) => [
+    kind,
+    { options: wordsIn(options), errors: wordsIn(errors) },
+  ]);
+
+  expect(Object.fromEntries(named)).toEqual(
+    Object.fromEntries(Object.keys(slot).map((kind) => [kind, kindAsMade(kind as Kind)])),
+  );
+});
+
+type Kind = keyof typeof slot;
+
+/** Every kind has these; a page says them once. */
+const SHARED =
+  "required askOnce description needed identifies isAmount examples errors validate".split(" ");
+
+/** The options of a kind as its refusal lists them, and the keys of its errors. */
+function kindAsMade(kind: Kind): { readonly options: string[]; readonly errors: string[] } {
+  const make = slot[kind] as (options: object) => SlotSpec;
+  const options = { options: [{ value: "a", names: {} }] };
+  const { errors } = make(kind === "choice" ? options : {});
+  return {
+    options: knownTo(() => make({ noSuchOption: 1 })).filter((one) => !SHARED.includes(one)),
+    errors: Object.keys(errors?.en ?? {}),
+  };
+}
+
+function knownTo(refused: () => unknown): string[] {
+  try {
+    refused();
+  } catch (error) {
+    const [, list = ""] = /Known are: (.*)\.$/u.exec((error as DureError).hint ?? "") ?? [];
+    return list.split(", ");
+  }
+  throw new Error("it was not refused");
+}
+
+function wordsIn(cell = ""): string[] {
+  return [...cell.matchAll(/`(\w+)`/gu)].map(([, word = ""]) => word);
+}
+
 /** The message, and its buttons in brackets. */
 function shownAnswer({ message, uiHint }: Done): string {
   const buttons = (uiHint?.buttons ?? []).map((button) => `[${button}]`);
@@ -101,15 +145,21 @@ const ZONE = "Asia/Seoul";
 /** The page is written on 2026-11-23; the database that accepts a message knows no other day. */
 function asOfToday(answer: string): string {
   const { today } = clockIn(ZONE, systemClock.now());
+  const [tomorrow, fifth] = [dayNamed("tomorrow", today), dayNamed("December 5", today)];
   return answer
-    .replaceAll("2026-11-24", dayNamed("tomorrow", today))
-    .replaceAll("2026-12-05", dayNamed("December 5", today));
+    .replaceAll("November 24, 2026", shownDay(tomorrow, "en"))
+    .replaceAll("2026년 11월 24일(화)", shownDay(tomorrow, "ko"))
+    .replaceAll("December 5, 2026", shownDay(fifth, "en"));
 }
 
 function dayNamed(words: string, today: string): string {
   const read = parseDate(words, { today });
   if (!read.ok) throw new Error(`${words} is no day`);
   return read.date;
+}
+
+function shownDay(date: string, locale: Locale): string {
+  return slot.date().show?.(date, locale) ?? date;
 }
 
 async function printed(block: CodeBlock): Promise<string> {

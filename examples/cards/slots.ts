@@ -45,6 +45,7 @@ export const SLOTS = {
       min: 100_000,
       max: 10_000_000,
       isAmount: false,
+      per: "month",
       description: { ko: "신용카드의 월 한도", en: "monthly limit of a credit card" },
     }),
     required: false,

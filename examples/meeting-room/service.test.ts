@@ -47,12 +47,14 @@ test("in English, with a change before the yes and a question on the way", async
   expect(aside.message).toBe(`${TEXTS.en.noAnswer}\n${TEXTS.en.askSlot("people", {})}`);
   await t.say("8 people");
   const changed = (await t.say("make it 4pm")).done;
-  expect(changed.message).toMatch(/^Shall I book the large room on .+ at 4(?::00)? ?PM for 8\?$/iu);
+  expect(changed.message).toMatch(
+    /^Shall I book the large room on .+ at 4(?::00)? ?PM for 8 people\?$/iu,
+  );
   await t.say("yes");
   const status = (await t.say("Was it booked?")).done;
 
   expect(calendar.bookings).toMatchObject([{ room: "large", time: "16:00", people: 8 }]);
-  expect(status.message).toMatch(/at 4(?::00)? ?PM for 8: done$/iu);
+  expect(status.message).toMatch(/at 4(?::00)? ?PM for 8 people: done$/iu);
 });
 
 test("a page's day with a time is refused where the time has a slot of its own", async () => {

@@ -1,4 +1,4 @@
-import { formTexts, josa, type Locale } from "dure/slots";
+import { formTexts, josa, type Locale, type Shown } from "dure/slots";
 import { SLOTS, type RoomSlots } from "./slots.ts";
 
 const ko = formTexts<RoomSlots>("ko", {
@@ -10,9 +10,9 @@ const ko = formTexts<RoomSlots>("ko", {
     time: "몇 시부터 쓰실 건가요?",
     people: "몇 분이 쓰시나요?",
   },
-  describe: bookingKo,
-  confirmQuestion: (slots) => `${josa(bookingKo(slots), "으로/로")} 예약할까요?`,
-  receipt: (slots) => `${josa(bookingKo(slots), "으로/로")} 예약했어요.`,
+  describe: (_slots, shown) => bookingKo(shown),
+  confirmQuestion: (_slots, shown) => `${josa(bookingKo(shown), "으로/로")} 예약할까요?`,
+  receipt: (_slots, _details, shown) => `${josa(bookingKo(shown), "으로/로")} 예약했어요.`,
   cancelled: "예약을 그만뒀어요. 잡힌 회의실은 없어요.",
   failed: (code) =>
     code === "ROOM_TAKEN" ? "그 시간에는 이미 다른 예약이 있어요." : "예약하지 못했어요.",
@@ -28,25 +28,21 @@ const en = formTexts<RoomSlots>("en", {
     time: "From what time?",
     people: "For how many people?",
   },
-  describe: bookingEn,
-  confirmQuestion: (slots) => `Shall I book ${bookingEn(slots)}?`,
-  receipt: (slots) => `Booked: ${bookingEn(slots)}.`,
+  describe: (_slots, shown) => bookingEn(shown),
+  confirmQuestion: (_slots, shown) => `Shall I book ${bookingEn(shown)}?`,
+  receipt: (_slots, _details, shown) => `Booked: ${bookingEn(shown)}.`,
   cancelled: "The booking is cancelled. No room is taken.",
   failed: (code) =>
     code === "ROOM_TAKEN" ? "That room is taken at that time." : "The room could not be booked.",
   noAnswer: "I cannot answer that. I can book a meeting room for you.",
 });
 
-function bookingKo({ room = "small", day = "", time = "", people = 0 }: RoomSlots): string {
-  return `${shown("day", day, "ko")} ${shown("time", time, "ko")} ${shown("room", room, "ko")} ${people}명`;
+function bookingKo({ room, day, time, people }: Shown<RoomSlots>): string {
+  return `${day} ${time} ${room} ${people}`;
 }
 
-function bookingEn({ room = "small", day = "", time = "", people = 0 }: RoomSlots): string {
-  return `${shown("room", room, "en")} on ${shown("day", day, "en")} at ${shown("time", time, "en")} for ${people}`;
-}
-
-function shown(name: "room" | "day" | "time", value: string, locale: Locale): string {
-  return value === "" ? "" : (SLOTS[name].show?.(value as never, locale) ?? value);
+function bookingEn({ room, day, time, people }: Shown<RoomSlots>): string {
+  return `${room} on ${day} at ${time} for ${people}`;
 }
 
 /** Every text that a person can read in this example. */
