@@ -130,6 +130,22 @@ test("a change of something else leaves open who is meant, and a bare one says i
   expect(settled.state.slots).toEqual({ target: "정하준", amount: 70_000 });
 });
 
+test("an amount of each month is no repetition where a slot takes it, and another one is", async () => {
+  const { service, flow } = SERVICES.card;
+  const read = reads(
+    { slot: "kind", value: "credit", quote: "신용카드" },
+    { slot: "limit", value: 2_000_000, quote: "매달 200만원" },
+  );
+  const model: DeskModel = ({ agent }) => (agent === "intent" ? { scenario: flow } : read);
+  const desk = new FormDesk(service, model);
+
+  const repeated = await desk.say("매달 신용카드 신청해줘");
+  const taken = await desk.say("신용카드, 한도는 매달 200만원");
+
+  expect(repeated.message).toContain("되풀이");
+  expect(taken.state.slots).toEqual({ kind: "credit", limit: 2_000_000 });
+});
+
 test("an aside that reports a deed is not shown, and the question stands as it was", async () => {
   const desk = new FormDesk(teaShop(), inTurn([TO_MOM], "I have moved it for you."), {
     locale: "en",
