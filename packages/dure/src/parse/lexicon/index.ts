@@ -139,7 +139,10 @@ const MOST_ADDED = 500;
  */
 export function lexiconWith(more: MoreWords): Lexicon {
   const problem = wrongOption(more, ADDED_LISTS);
-  if (problem) throw invalid(`lexiconWith: ${problem.message}`, problem.hint);
+  if (problem) {
+    const { message, hint } = problem;
+    throw new DureError("LEXICON_INVALID", `lexiconWith: ${message}`, { class: "input", hint });
+  }
   const lexicon: Lexicon = { ...LEXICON };
   for (const [list, added = []] of Object.entries(more)) {
     Object.assign(lexicon, { [list]: extended(list as keyof MoreWords, added) });
@@ -188,10 +191,11 @@ function refuseTwoMeanings(lexicon: Lexicon): void {
   if (phrase !== undefined) throw invalid(`"${phrase}" is a yes and a refusal.`);
 }
 
-const ONE_MEANING = "Give short phrases as people write them, each with one meaning.";
-
-function invalid(message: string, hint = ONE_MEANING): DureError {
-  return new DureError("LEXICON_INVALID", message, { hint, class: "input" });
+function invalid(message: string): DureError {
+  return new DureError("LEXICON_INVALID", message, {
+    hint: "Give short phrases as people write them, each with one meaning.",
+    class: "input",
+  });
 }
 
 type Words = Lexicon[keyof Lexicon];
