@@ -23,6 +23,14 @@ function dayOf(date: string, language: Language): string {
   return new Intl.DateTimeFormat(language, { dateStyle: "full", timeZone: "UTC" }).format(day);
 }
 
+/** `15:00` as a person says it; a text that is no such time stays as it is. */
+function timeOf(time: string, language: Language): string {
+  if (!/^(?:[01]\d|2[0-3]):[0-5]\d$/.test(time)) return time;
+
+  const moment = new Date(`2000-01-01T${time}:00Z`);
+  return new Intl.DateTimeFormat(language, { timeStyle: "short", timeZone: "UTC" }).format(moment);
+}
+
 /**
  * A member of a receipt, a slot or a question, as a person reads it; empty for what is not there.
  * Pure.
@@ -35,36 +43,42 @@ export function shownFact(
 ): string {
   if (value === null || value === undefined || value === "") return "";
 
-  const words = text.common.facts;
+  const chosen = slot?.options?.find((one) => one.value === String(value));
+  if (chosen !== undefined) return chosen.label;
 
-  const number =
-    typeof value === "number"
-      ? value
-      : slot !== undefined &&
-          isNumeric(slot.type) &&
-          typeof value === "string" &&
-          /^\d+$/.test(value)
-        ? Number(value)
-        : undefined;
-
+  const number = numberIn(value, slot?.type ?? "");
   if (number !== undefined) {
-    return MONEY.has(name) ? moneyOf(number, language) : number.toLocaleString(language);
+    const isMoney = MONEY.has(name) || slot?.type === "money";
+    return isMoney ? moneyOf(number, language) : number.toLocaleString(language);
   }
 
   const said = typeof value === "string" ? value : JSON.stringify(value);
+  if (slot?.type === "time") return timeOf(said, language);
+  if (slot?.type === "date_range") {
+    return said
+      .split("/")
+      .map((day) => dayOf(day, language))
+      .join(" – ");
+  }
 
-  return words.values[said] ?? dayOf(said, language);
+  return text.common.facts.values[said] ?? dayOf(said, language);
 }
 
-/** A name in words: ours, else the service's, else the name with spaces. Pure. */
+function numberIn(value: unknown, type: string): number | undefined {
+  if (typeof value === "number") return value;
+  const isText = isNumeric(type) && typeof value === "string" && /^\d+$/.test(value);
+  return isText ? Number(value) : undefined;
+}
+
+/** A name in words: the service's, else ours, else the name with spaces. Pure. */
 export function labelOf(name: string, text: Text, slots: readonly SlotInfo[] = []): string {
   return (
-    text.common.facts.names[name] ??
     slots.find((slot) => slot.name === name)?.label ??
+    text.common.facts.names[name] ??
     name.replaceAll("_", " ")
   );
 }
 
 export function isNumeric(type: string): boolean {
-  return type === "integer" || type === "number";
+  return type === "integer" || type === "number" || type === "money";
 }

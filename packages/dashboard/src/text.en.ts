@@ -36,6 +36,7 @@ export const en: CommonText = {
       date: "Date",
       received_at: "Processed",
       index: "Number",
+      number: "Number",
       error: "Error",
       code: "Error code",
       tool: "Wants to do",

@@ -40,6 +40,7 @@ export const ko = {
       date: "날짜",
       received_at: "처리 시각",
       index: "순서",
+      number: "번호",
       error: "오류",
       code: "오류 코드",
       tool: "하려는 일",

@@ -7,7 +7,7 @@ import { toneOf } from "../src/chat/tone.ts";
 import { aboutOf, agentOf, closedOf, groupsOf, linksOf } from "../src/escalations/order.ts";
 import { wordsOf, type CodedWords } from "../src/coded-words.ts";
 import { actionLabel } from "../src/escalations/words.ts";
-import { moneyOf, shownFact } from "../src/fact-words.ts";
+import { labelOf, moneyOf, shownFact } from "../src/fact-words.ts";
 import { batchOf } from "../src/panel/batch.ts";
 import { slotChanges, slotFields } from "../src/panel/slots.ts";
 import { layoutStages } from "../src/panel/stage-layout.ts";
@@ -460,6 +460,32 @@ test("money and days are written as they are said", () => {
     day("내일", "ko"),
     day("2026-13-45", "ko"),
   ]).toEqual(["2026년 12월 1일 화요일", "Tuesday, December 1, 2026", "내일", "2026-13-45"]);
+});
+
+test("a value of a form is shown by what its slot takes, in the language of the page", () => {
+  const chosen = [{ value: "kim", label: "김 원장", labels: { en: "Dr. Kim" } }];
+  const slotOf = (name: string, type: string, options = chosen): SlotInfo => ({
+    ...{ name, label: "의사 선생님", required: true, type, options },
+  });
+  const service = { name: "practice", slots: [slotOf("doctor", "choice")] } as ServiceInfo;
+  const shown = (language: "ko" | "en", value: unknown, type: string): string =>
+    shownFact("one", value, { language, text: TEXTS[language] }, slotOf("one", type));
+  const [doctor] = inLanguage(service, "en").slots ?? [];
+
+  expect([
+    shown("ko", "kim", "choice"),
+    shownFact("doctor", "kim", { language: "en", text: TEXTS.en }, doctor),
+    shown("ko", "15:00", "time"),
+    shown("ko", 3_000_000, "money"),
+    shown("ko", "3000000", "money"),
+    shown("ko", "2026-12-01/2026-12-03", "date_range"),
+    shown("ko", "15:00", "text"),
+  ]).toEqual([
+    ...["김 원장", "Dr. Kim", "오후 3:00", "3,000,000원", "3,000,000원"],
+    ...["2026년 12월 1일 화요일 – 2026년 12월 3일 목요일", "15:00"],
+  ]);
+  expect(labelOf("doctor", TEXTS.ko, service.slots)).toBe("의사 선생님");
+  expect(labelOf("number", TEXTS.ko)).toBe("번호");
 });
 
 test("the words of the last answer's card go before the keys of the state", () => {

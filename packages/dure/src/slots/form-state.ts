@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { defineState, type StateDefinition } from "../engine/turn/state.ts";
-import type { FormTexts, SlotSpecs, SlotValue } from "./form.ts";
+import { defineState, type SlotDescription, type StateDefinition } from "../engine/turn/state.ts";
+import type { FormTexts, SlotSpec, SlotSpecs, SlotValue } from "./form.ts";
 import { NEXT_STAGES, STAGES, TERMINAL_STAGES } from "./stages.ts";
 
 /** Values as they are stored, by slot. */
@@ -97,13 +97,24 @@ export function formStateOf(
     schema,
     initial: () => schema.parse({}),
     stages: { initial: "INIT", terminal: TERMINAL_STAGES, transitions: NEXT_STAGES },
-    slots: Object.entries(slots).map(([name, { required, type }]) => ({
+    slots: Object.entries(slots).map(([name, spec]) => ({
       name,
       label: labelIn("ko", name),
       labels: { ko: labelIn("ko", name), en: labelIn("en", name) },
-      required,
-      type,
+      required: spec.required,
+      type: spec.type,
+      options: choicesOf(spec),
     })),
+  });
+}
+
+/** The few values that a slot takes, as people read them; undefined where it takes others. */
+function choicesOf({ type, options, show }: SlotSpec): SlotDescription["options"] {
+  const values = type === "boolean" ? [true, false] : options?.map(({ value }) => value);
+  if (!values || !show) return undefined;
+  return values.map((value) => {
+    const labels = { ko: show(value, "ko"), en: show(value, "en") };
+    return { value: String(value), label: labels.ko, labels };
   });
 }
 

@@ -261,6 +261,18 @@ export const ServicesAnswer = z.object({
               .meta({ description: "The label in each language that the service speaks." }),
             required: z.boolean(),
             type: z.string(),
+            options: z
+              .array(
+                z.object({
+                  value: z.string(),
+                  label: z.string(),
+                  labels: z.record(z.string(), z.string()).optional(),
+                }),
+              )
+              .optional()
+              .meta({
+                description: "The values of a choice, as they are stored, and their names.",
+              }),
           }),
         )
         .optional(),

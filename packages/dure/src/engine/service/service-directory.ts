@@ -5,7 +5,7 @@ import type { AnsweredService, TurnStore } from "../../durable/turns.ts";
 import type { ServiceInfo } from "../../wire/turns.ts";
 import { leavesOf, type AnyService, type LeafService } from "./combine.ts";
 import type { ServiceOptions } from "./service.ts";
-import type { StageMachine } from "../turn/state.ts";
+import type { SlotDescription, StageMachine } from "../turn/state.ts";
 
 /**
  * How long a service may be away that a process answered, milliseconds: its messages are accepted
@@ -195,8 +195,15 @@ function describeService(service: AnyService, isDefault: boolean): ServiceInfo {
     callerTools: service.callerTools,
     flows: Object.keys(service.flows),
     stages: stages && describeStages(stages),
-    slots: slots?.map(({ labels, ...slot }) => ({ ...slot, labels: labels && { ...labels } })),
+    slots: slots?.map(({ options, ...slot }) => ({
+      ...withOwnLabels(slot),
+      options: options?.map(withOwnLabels),
+    })),
   };
+}
+
+function withOwnLabels<Named extends Pick<SlotDescription, "labels">>({ labels, ...named }: Named) {
+  return { ...named, labels: labels && { ...labels } };
 }
 
 function translationsOf({

@@ -46,6 +46,15 @@ export interface SlotDescription {
     | "address"
     | "file"
     | "recurrence";
+  /** Of a slot that takes one of a few values: what each is called, as the slot is. */
+  readonly options?:
+    | readonly {
+        /** As it is stored, in words: `true` for a yes. */
+        readonly value: string;
+        readonly label: string;
+        readonly labels?: Readonly<Record<string, string>> | undefined;
+      }[]
+    | undefined;
 }
 
 /** Declares a service's typed state. */
