@@ -395,7 +395,7 @@ function isForInbox({ status, context }: Escalation): boolean {
   return status === "open" && context["by"] !== "person";
 }
 
-/** The buttons that the last answer offers; the first one says yes to exactly what was shown. */
+/** The buttons that the last answer offers: each answers exactly what was shown. */
 function Choices({ done, onSend }: { done: Done; onSend: Send }): ReactNode {
   const text = useText();
   const usual =
@@ -413,14 +413,7 @@ function Choices({ done, onSend }: { done: Done; onSend: Send }): ReactNode {
         <Button
           key={label}
           variant={index === 0 ? "filled" : "default"}
-          onClick={() =>
-            onSend(
-              label,
-              index === 0 && done.nextAction === "CONFIRM" && confirmId !== undefined
-                ? { confirmId }
-                : {},
-            )
-          }
+          onClick={() => onSend(label, { confirmId })}
         >
           {label}
         </Button>

@@ -70,9 +70,9 @@ export function stateOf(task: StoredTask, stages: Stages): TaskState {
   if (decision) return "TASK_STATE_INPUT_REQUIRED";
   if (done.error?.code === "TURN_STOPPED") return "TASK_STATE_CANCELED";
   if (done.error) return "TASK_STATE_FAILED";
-  if (isYesAsked(done)) {
-    const isOpen = questionOf(done) === task.openQuestion;
-    return isOpen ? "TASK_STATE_INPUT_REQUIRED" : "TASK_STATE_CANCELED";
+  const question = questionOf(done);
+  if (question !== null) {
+    return question === task.openQuestion ? "TASK_STATE_INPUT_REQUIRED" : "TASK_STATE_CANCELED";
   }
   if (task.isLatest && isMidway(done, stages)) return "TASK_STATE_INPUT_REQUIRED";
 
@@ -85,12 +85,8 @@ export function lastOf({ turns }: StoredTask): TaskTurn {
 
 /** The question that a yes would answer; null where there is none. */
 export function questionOf(done: Done | null): string | null {
-  return done?.uiHint?.confirmId ?? null;
-}
-
-function isYesAsked({ nextAction, uiHint }: Done): boolean {
-  const asks = nextAction === "CONFIRM" || nextAction === "ASK_CONTINUE";
-  return asks && uiHint?.confirmId !== undefined;
+  if (done?.nextAction !== "CONFIRM" && done?.nextAction !== "ASK_CONTINUE") return null;
+  return done.uiHint?.confirmId ?? null;
 }
 
 function isMidway({ nextAction, stateSnapshot: { stage } }: Done, stages: Stages): boolean {

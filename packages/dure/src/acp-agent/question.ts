@@ -22,17 +22,16 @@ export interface Question {
   readonly replies: ReadonlyMap<string, Reply>;
 }
 
-/** The yes or no that a turn has asked for; undefined where it asks for words alone. Pure. */
+/** What a turn has asked with buttons; undefined where it asks for words alone. Pure. */
 export function confirmationOf({ nextAction, uiHint, message }: Done): Question | undefined {
   const id = uiHint?.confirmId;
   const buttons = uiHint?.buttons ?? [];
-  const asks = nextAction === "CONFIRM" || nextAction === "ASK_CONTINUE";
-  if (!asks || id === undefined || buttons.length === 0) return undefined;
+  if (nextAction === "DONE" || id === undefined || buttons.length === 0) return undefined;
 
-  const replies = buttons.map((label, index): [string, Reply] => {
-    const isYes = index === 0 && nextAction === "CONFIRM";
-    return [`${index}`, { is: "words", message: label, confirmId: isYes ? id : undefined }];
-  });
+  const replies = buttons.map((label, index): [string, Reply] => [
+    `${index}`,
+    { is: "words", message: label, confirmId: id },
+  ]);
 
   return {
     id,

@@ -64,7 +64,7 @@ export async function chatLoop(options: ChatOptions): Promise<ExitCode> {
   return failed && !isPerson ? EXIT.failed : EXIT.ok;
 }
 
-/** A number chooses a button; the confirm button says what it was bound to. Pure. */
+/** A number chooses a button, which says what it was bound to. Pure. */
 export function messageFor(
   line: string,
   last: Done | undefined,
@@ -74,8 +74,7 @@ export function messageFor(
   const label = buttons[index];
   if (label === undefined) return { message: line };
 
-  const confirmId =
-    index === 0 && last?.nextAction === "CONFIRM" ? last.uiHint?.confirmId : undefined;
+  const confirmId = last?.uiHint?.confirmId;
 
   return confirmId === undefined ? { message: label } : { message: label, confirmId };
 }

@@ -589,7 +589,7 @@ describe("talking to a server", () => {
 });
 
 describe("small decisions", () => {
-  test("only the first button of a confirmation carries its id, and a number without a button is a message", () => {
+  test("each button carries the id of its question, and a number without a button is a message", () => {
     const done = {
       message: "?",
       nextAction: "CONFIRM",
@@ -606,7 +606,7 @@ describe("small decisions", () => {
       messageFor("1", undefined),
     ]).toEqual([
       { message: "확인", confirmId: "c" },
-      { message: "취소" },
+      { message: "취소", confirmId: "c" },
       { message: "3" },
       { message: "1" },
     ]);

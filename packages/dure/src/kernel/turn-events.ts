@@ -115,7 +115,7 @@ export type NextAction = (typeof NEXT_ACTIONS)[number];
 export interface UiHint {
   /** Labels of the buttons to offer, in order. */
   readonly buttons?: readonly string[] | undefined;
-  /** Binds a confirmation to what was shown; the confirm button sends it back as `confirm_id`. */
+  /** Binds the buttons to what was shown: one that is pressed sends it back as `confirm_id`. */
   readonly confirmId?: string | undefined;
   readonly [key: string]: unknown;
 }

@@ -1,17 +1,19 @@
+import { createHash } from "node:crypto";
 import type { DonePayload } from "../engine/service/service.ts";
 import type { StateManager } from "../engine/turn/state.ts";
 import type { TurnContext } from "../engine/turn/turn-context.ts";
 import type { JsonObject } from "../kernel/json.ts";
+import type { UiHint } from "../kernel/turn-events.ts";
 import type { Lexicon } from "../parse/lexicon/index.ts";
 import type { Locale } from "../parse/text.ts";
 import { specsOf, withDeedNames } from "./deeds.ts";
-import { identityOf, type FormContext } from "./entries.ts";
+import { identityOf, openSlotsOf, type FormContext } from "./entries.ts";
 import { cardOf } from "./form-report.ts";
 import { FormSpeech } from "./form-speech.ts";
 import type { FormTexts, SlotForm, SlotSpecs } from "./form.ts";
 import type { FormState } from "./form-state.ts";
 import { spokenLocale } from "./languages.ts";
-import { openOffer, type OpenOffer } from "./offers.ts";
+import { choicesOf, openOffer, type OpenOffer } from "./offers.ts";
 import { isTerminal } from "./stages.ts";
 
 /** What one turn of a form works with: its state, its words, and what is said so far. */
@@ -67,10 +69,26 @@ export class FormParts {
     return openOffer(state, { texts, specs, identity: identityOf(specs) });
   }
 
-  /** Ends the turn with a question. */
+  /** Ends the turn with a question, and the buttons of what is open or asked for. */
   ask(question: string): DonePayload {
     this.say(question);
-    return { message: this.message(), nextAction: "ASK", slotsCard: this.card(true) };
+    const uiHint = this.offered();
+    return { message: this.message(), nextAction: "ASK", uiHint, slotsCard: this.card(true) };
+  }
+
+  /**
+   * The buttons under what is asked, bound to it. Their id is made of what is asked: it answers the
+   * same question as long as that stands, whatever was said in between, and no other.
+   */
+  offered(): Pick<Required<UiHint>, "buttons" | "confirmId"> | undefined {
+    const { state, context } = this;
+    const offer = this.offer();
+    const buttons = offer?.buttons ?? choicesOf(state, context, this);
+    if (buttons.length === 0) return undefined;
+    const about = offer?.question ?? openSlotsOf(state, context.specs).asked;
+    const asked = JSON.stringify([state.meta.flow_id, state.index, about, buttons]);
+    const id = createHash("sha256").update(asked).digest("hex");
+    return { buttons, confirmId: `ask_${id.slice(0, 32)}` };
   }
 
   tellProgress({ index, total, slots } = this.state): void {

@@ -15,8 +15,7 @@ import {
 } from "./batch.ts";
 import { decideCancel, decideContinue, decideReady, type ReadyAttempt } from "./decide.ts";
 import { cancelsByName, deedButtons, deedOf } from "./deeds.ts";
-import { openSlotsOf, withStageOfSlots } from "./entries.ts";
-import { askedOptional } from "./declines.ts";
+import { withStageOfSlots } from "./entries.ts";
 import { lookBefore, type Looked } from "./form-look.ts";
 import { FormParts } from "./form-parts.ts";
 import { FormReading, sameSlots } from "./form-reading.ts";
@@ -60,7 +59,7 @@ export class FormTurn {
     if (this.#parts.turn.author === "system") return this.#answerOperator();
     if (stage === "INIT") return this.#begin();
     if (meta.awaiting_continue) return this.#goOnOrStop();
-    const answered = this.#answerOffer();
+    const answered = this.#outdated() ?? this.#answerOffer();
     if (answered) return answered;
     if (this.#reading.decline()) return this.#ask();
     return stage === "READY" ? this.#decide() : this.#fill();
@@ -94,22 +93,32 @@ export class FormTurn {
     const { kind } = this.#reply;
     const isRefusal = REFUSING_KINDS.has(kind) && !cancelsByName(this.#parts.form);
     if (isRefusal) return { message: this.#parts.texts.nothingToCancel };
-    const isButton = this.#parts.turn.confirmId !== undefined;
-    return isButton && kind === "yes" ? { message: this.#parts.texts.nothingToConfirm } : undefined;
+    if (this.#parts.turn.confirmId === undefined) return undefined;
+    const { nothingToConfirm, outdated } = this.#parts.texts;
+    return { message: kind === "yes" ? nothingToConfirm : outdated };
+  }
+
+  /** The button of an earlier question answers none: not this one, and no form that is new. */
+  #outdated(): Promise<DonePayload> | undefined {
+    const { answering, confirmId } = this.#parts.turn;
+    if (confirmId === undefined || answering.question) return undefined;
+    const isOffered = confirmId === this.#parts.offered()?.confirmId;
+    if (isOffered || answering.because === "expired") return undefined;
+    const { outdated, confirmAgain } = this.#parts.texts;
+    const isYesAsked = this.#parts.state.stage === "READY" && !this.#parts.offer();
+    return this.#askAfter(isYesAsked ? confirmAgain : outdated);
   }
 
   /** An answer to what is open: which value, whether another or one more. */
   #answerOffer(): Promise<DonePayload> | undefined {
     const offer = this.#parts.offer();
     if (!offer || this.#parts.turn.slots) return undefined;
-    const { message, confirmId } = this.#parts.turn;
-    // Buttons of an offer are bound to no question: this one was shown before, and answers another.
-    const isOther = confirmId !== undefined;
+    const { message } = this.#parts.turn;
     // 바꿔줘 says which; 7만원으로 바꿔줘 is about something else.
     const isMore = namesAValue(message, this.#parts.context);
     const manner = isMore ? undefined : this.#reading.manner;
     const words = { manner, lexicon: this.#parts.lexicon };
-    const picked = isOther ? undefined : answerTo(message, offer, words);
+    const picked = answerTo(message, offer, words);
     // A yes to two things is none to either.
     if (picked === undefined) return this.#reply.kind === "yes" ? this.#ask() : undefined;
     if (picked === "none" && this.#reply.kind !== "no") return undefined;
@@ -312,16 +321,13 @@ export class FormTurn {
     return this.#askForSlot();
   }
 
-  async #askOffer({ question, buttons }: OpenOffer): Promise<DonePayload> {
-    const ended = await this.#endOfPatience();
-    return ended ?? { ...this.#parts.ask(question), uiHint: { buttons } };
+  async #askOffer({ question }: OpenOffer): Promise<DonePayload> {
+    return (await this.#endOfPatience()) ?? this.#parts.ask(question);
   }
 
   async #askForSlot(): Promise<DonePayload> {
     const ended = await this.#endOfPatience();
-    if (ended) return ended;
-    const buttons = slotButtons(this.#parts);
-    return { ...this.#parts.ask(this.#parts.speech.question(this.#parts.state)), ...buttons };
+    return ended ?? this.#parts.ask(this.#parts.speech.question(this.#parts.state));
   }
 
   /** Too many turns in a row without anything new: the entry is given up. */
@@ -337,34 +343,26 @@ export class FormTurn {
   async #askAfter(answer: string): Promise<DonePayload> {
     this.#parts.say(answer);
     const offer = this.#parts.offer();
-    if (offer) return { ...this.#parts.ask(offer.question), uiHint: { buttons: offer.buttons } };
+    if (offer) return this.#parts.ask(offer.question);
     if (this.#parts.state.stage === "READY") return this.#askForYes();
     return this.#parts.ask(this.#parts.speech.slotQuestion(this.#parts.state));
   }
 
   /** What the outside would refuse is said before the question, and asked for anew. */
   async #askForYes(): Promise<DonePayload> {
-    const looked = await lookBefore(
-      this.#parts.turn,
-      this.#parts.form.look,
-      this.#parts.state,
-      this.#parts.context,
-    );
+    const { turn, form, specs, texts, locale, context } = this.#parts;
+    const looked = await lookBefore(turn, form.look, this.#parts.state, context);
     this.#parts.put(looked.state);
-    if (this.#parts.state.stage !== "READY") return this.#askForSlot();
-    this.#parts.say(...confirmWords(looked, this.#parts.texts));
+    const { stage, slots } = this.#parts.state;
+    if (stage !== "READY") return this.#askForSlot();
+    this.#parts.say(...confirmWords(looked, texts));
     return {
       message: this.#parts.message(),
       nextAction: "CONFIRM",
-      uiHint: { buttons: this.#confirmButtons() },
-      question: questionAbout(this.#parts.state.slots, this.#parts.form, this.#parts.specs),
+      uiHint: { buttons: deedButtons(form, slots, locale) ?? texts.buttons.confirm },
+      question: questionAbout(slots, form, specs),
       slotsCard: this.#parts.card(true),
     };
-  }
-
-  #confirmButtons(): readonly [string, string] {
-    const named = deedButtons(this.#parts.form, this.#parts.state.slots, this.#parts.locale);
-    return named ?? this.#parts.texts.buttons.confirm;
   }
 
   #askContinue(): DonePayload {
@@ -411,22 +409,6 @@ function attemptOf(
     isBatch: state.total > 1,
     hasSlots: slots !== undefined,
   };
-}
-
-/** Most buttons under a question. */
-const MAX_BUTTONS = 6;
-
-/** The values of a choice that is asked for alone, as buttons; and one to leave a slot empty. */
-function slotButtons(parts: FormParts): Pick<DonePayload, "uiHint"> {
-  const { state, specs, locale, texts, context } = parts;
-  const { asked, missing } = openSlotsOf(state, specs);
-  const { options = [] } = (asked === undefined ? undefined : specs[asked]) ?? {};
-  const skip = askedOptional(state, context) === undefined ? undefined : texts.buttons.skip;
-  const isAlone = skip !== undefined || missing.every((slot) => slot === asked);
-  const choices = isAlone && options.length <= MAX_BUTTONS ? options : [];
-  const names = choices.map(({ names: ofOption, value }) => ofOption[locale] ?? value);
-  const buttons = skip === undefined ? names : [...names, skip];
-  return buttons.length === 0 ? {} : { uiHint: { buttons } };
 }
 
 function answerOf(outcome: EffectOutcome<unknown>, deed: Deed): Parameters<typeof settleEntry>[1] {

@@ -221,6 +221,8 @@ export interface FormTexts<Values = SlotValues> {
   readonly noRepeats: string;
   /** Says everything that a yes leads to: what is not in it has not been seen. */
   confirmQuestion(slots: Values, progress?: Progress): string;
+  /** Before the question, when a button of an earlier one was pressed. */
+  readonly outdated: string;
   /** Before the question, when a yes did not count. */
   readonly confirmAgain: string;
   /** Before the question, when a look (`SlotForm.look`) gave no answer. A form that looks needs it. */

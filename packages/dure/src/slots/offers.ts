@@ -1,7 +1,8 @@
-import { fold } from "../parse/text.ts";
+import { fold, type Locale } from "../parse/text.ts";
 import { pickOf } from "../parse/pick.ts";
 import type { Lexicon } from "../parse/lexicon/index.ts";
 import { currentOf, openSlotsOf, withCurrent, withValues, type FormContext } from "./entries.ts";
+import { askedOptional } from "./declines.ts";
 import type { FormTexts, Offer } from "./form.ts";
 import type { DoubtOption, FormState } from "./form-state.ts";
 import { settleChoice, type Manner, type Moved } from "./moves.ts";
@@ -112,3 +113,22 @@ export function answerTo(
 
 /** Characters of an answer that has only its manner: 바꿔줘, 둘 다 보내줘. */
 const LONGEST_MANNER = 20;
+
+/** Most buttons under a question. */
+const MAX_BUTTONS = 6;
+
+/** The values of a choice that is asked for alone, as buttons; and one to leave a slot empty. Pure. */
+export function choicesOf(
+  state: FormState,
+  context: FormContext,
+  { locale, texts }: { readonly locale: Locale; readonly texts: FormTexts },
+): readonly string[] {
+  const { specs } = context;
+  const { asked, missing } = openSlotsOf(state, specs);
+  const { options = [] } = (asked === undefined ? undefined : specs[asked]) ?? {};
+  const skip = askedOptional(state, context) === undefined ? undefined : texts.buttons.skip;
+  const isAlone = skip !== undefined || missing.every((slot) => slot === asked);
+  const choices = isAlone && options.length <= MAX_BUTTONS ? options : [];
+  const names = choices.map(({ names: ofOption, value }) => ofOption[locale] ?? value);
+  return skip === undefined ? names : [...names, skip];
+}

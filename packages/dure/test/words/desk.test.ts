@@ -146,6 +146,57 @@ test("an amount of each month is no repetition where a slot takes it, and anothe
   expect(taken.state.slots).toEqual({ kind: "credit", limit: 2_000_000 });
 });
 
+test("a button of a doubt that is over says no yes to the question behind it", async () => {
+  const rough = reads(
+    { slot: "who", value: "Mom", quote: "Mom" },
+    { slot: "sum", value: 50_000, quote: "about 50k won" },
+  );
+  const desk = new FormDesk(teaShop(), inTurn([rough]), { locale: "en" });
+  const doubted = await desk.say("about 50k won to Mom");
+  const asked = await desk.say("Yes", { confirmId: doubted.confirmId });
+
+  const again = await desk.say("Yes", { confirmId: doubted.confirmId });
+
+  expect(asked.nextAction).toBe("CONFIRM");
+  expect(again.message).toBe(`Nothing is done yet. Please check this again.\n${asked.message}`);
+  expect(desk.done).toEqual([]);
+});
+
+test("an old button of cancelling leaves a fresh form alone, and says that it is old", async () => {
+  const toDad = reads({ slot: "who", value: "Dad", quote: "Dad" });
+  const desk = new FormDesk(teaShop(), inTurn([TO_MOM, toDad]), { locale: "en" });
+  const { confirmId } = await desk.say("엄마한테 5만원");
+  await desk.say("Cancel", { confirmId });
+  const nothing = await desk.say("Cancel", { confirmId });
+  await desk.say("to Dad");
+
+  const { message, state } = await desk.say("Cancel", { confirmId });
+
+  expect(nothing.message).toBe("There is nothing to cancel right now.");
+  expect(message).toBe(
+    "That button belongs to an earlier question, so nothing has changed.\nHow much?",
+  );
+  expect(state).toMatchObject({ stage: "FILLING", slots: { who: "Dad" } });
+});
+
+test("a question on the way takes no button away, and one that was shown before it counts", async () => {
+  const desk = new FormDesk(SERVICES.appointment.service, ({ agent, message }) => {
+    if (agent === "intent") return { scenario: "VISIT" };
+    const book = reads({ slot: "deed", value: "book", quote: message });
+    return message === "예약하기" ? book : { ...QUIET, message: "9시부터예요." };
+  });
+  const { buttons, confirmId } = await desk.say("진료 때문에요");
+
+  const aside = await desk.say("몇 시부터 해요?");
+  const chosen = await desk.say("예약하기", { confirmId });
+  const old = await desk.say("예약 취소하기", { confirmId });
+
+  expect(aside.buttons).toEqual(buttons);
+  expect(chosen.state.slots).toEqual({ deed: "book" });
+  expect(old.message).toBe(`지난 질문의 버튼이라 바뀐 것은 없어요.\n${chosen.message}`);
+  expect(old.state.slots).toEqual({ deed: "book" });
+});
+
 test("an aside that reports a deed is not shown, and the question stands as it was", async () => {
   const desk = new FormDesk(teaShop(), inTurn([TO_MOM], "I have moved it for you."), {
     locale: "en",

@@ -203,7 +203,7 @@ export class FormDesk {
       message: payload.message,
       nextAction: payload.nextAction,
       buttons: payload.uiHint?.buttons ?? [],
-      confirmId: this.#question?.id,
+      confirmId: this.#question?.id ?? payload.uiHint?.confirmId,
       state: shown,
     };
   }

@@ -32,6 +32,7 @@ const yes: Answer = {
 
 test.each([
   [undefined, {}, "nothing-shown"],
+  [undefined, { confirmId: "q0" }, "other-button"],
   [shown, { service: "faq" }, "other-service"],
   [shown, { lastQuestion: null }, "not-shown-last"],
   [shown, { lastQuestion: "q0" }, "not-shown-last"],
@@ -39,6 +40,7 @@ test.each([
   [shown, { acceptedAt: 11_001, confirmId: "q1" }, "expired"],
   [{ ...shown, shownAt: undefined }, {}, "expired"],
   [shown, { confirmId: "q0" }, "other-button"],
+  [shown, { acceptedAt: 11_001, confirmId: "q0" }, "other-button"],
   [shown, { sawPrevious: false }, "written-before-shown"],
   [shown, { message: "네" }, "said-twice"],
 ] as const)("of %j the answer %j answers nothing: %s", (question, answer, because) => {

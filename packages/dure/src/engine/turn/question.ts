@@ -150,7 +150,7 @@ export interface Answer {
  * question was stored. Source: docs/spec/conversation §3.
  */
 export function answeringOf(question: Question | undefined, answer: Answer): Answering {
-  if (!question) return { because: "nothing-shown" };
+  if (!question) return { because: isPressed(answer) ? "other-button" : "nothing-shown" };
   if (question.service !== answer.service) return { because: "other-service" };
   if (question.begun) return { question };
 
@@ -158,12 +158,15 @@ export function answeringOf(question: Question | undefined, answer: Answer): Ans
   if (lastQuestion !== undefined && lastQuestion !== question.id) {
     return { because: "not-shown-last" };
   }
+  if (isPressed(answer) && confirmId !== question.id) return { because: "other-button" };
   if (hasExpired(question, answer.acceptedAt)) return { because: "expired" };
-  if (confirmId !== undefined) {
-    return confirmId === question.id ? { question } : { because: "other-button" };
-  }
+  if (isPressed(answer)) return { question };
   if (!answer.sawPrevious) return { because: "written-before-shown" };
   return isSaidTwice(question, answer) ? { because: "said-twice" } : { question };
+}
+
+function isPressed({ confirmId }: Answer): boolean {
+  return confirmId !== undefined;
 }
 
 function isSaidTwice({ after }: Question, { message, acceptedAt }: Answer): boolean {
