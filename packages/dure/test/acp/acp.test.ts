@@ -135,6 +135,23 @@ describe("an editor", SLOW, () => {
     expect(bookingsOf(amount)).toBe(times);
   });
 
+  test("whose person is asked who is meant chooses it, and it is done once as shown", async () => {
+    const editor = await open();
+    const { session } = await editor.begin("transfer");
+    editor.choose = ({ options }) => (options[0]!.name === "확인" ? undefined : 0);
+    await editor.prompt(session, "홍길동에게 24000원 보내줘");
+    const chosen: string[] = [];
+    editor.choose = ({ options }) => void chosen.push(options[0]!.name) ?? 0;
+
+    const { stopReason } = await editor.prompt(session, "정하준");
+
+    expect(stopReason).toBe("end_turn");
+    expect(chosen).toEqual(["정하준님으로 바꾸기", "확인"]);
+    expect(bank.bookings().filter(({ amount }) => amount === 24_000)).toMatchObject([
+      { to: "정하준" },
+    ]);
+  });
+
   test("is asked for the yes that a tool needs, and the call is made", async () => {
     const editor = await open();
     const { session } = await editor.begin("desk");

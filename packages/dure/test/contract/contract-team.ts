@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { mkdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { z } from "zod";
-import { startBank } from "../../../../examples/transfer/bank/bank.ts";
+import { startBank, type Bank } from "../../../../examples/transfer/bank/bank.ts";
 import { answerTransfer } from "../../../../examples/transfer/offline.ts";
 import { createTransferService } from "../../../../examples/transfer/service.ts";
 import type { Database } from "../../src/durable/database.ts";
@@ -36,6 +36,8 @@ export interface ContractTeam extends AsyncDisposable {
   /** Resolves when an answer that hangs was asked for. */
   readonly hanging: Promise<void>;
   readonly database: Database;
+  /** Where the money of `transfer` moves. */
+  readonly bank: Bank;
   /** Folder of the repository that plans work on. */
   readonly repository: string;
   /** A repository of a tenant that no caller has. */
@@ -206,6 +208,7 @@ export async function startContractTeam({
   return {
     url: team.url,
     database: stored.database,
+    bank,
     admin,
     guest,
     hanging: hanging.promise,
