@@ -109,6 +109,7 @@ const ko: Texts = {
       progress && ko.progress(progress),
       `${transferKo(slots)} 보낼까요?${notes(slots, "ko")}`,
     ),
+  outdated: "지난 질문의 버튼이라 바뀐 것은 없어요.",
   confirmAgain: "아직 보내지 않았어요. 아래 내용을 다시 확인해 주세요.",
   unchecked:
     "은행에 잔액과 한도를 미리 확인하지 못했어요. 보낼 때 은행이 확인하고, 안 되면 알려 드릴게요.",
@@ -210,6 +211,7 @@ const en: Texts = {
       progress && en.progress(progress),
       `Shall I send ${transferEn(slots)}?${notes(slots, "en")}`,
     ),
+  outdated: "That button belongs to an earlier question, so nothing has changed.",
   confirmAgain: "Nothing has been sent yet. Please check this again.",
   unchecked:
     "I could not check balance and limits with the bank beforehand. It checks them when it sends, " +
@@ -492,10 +494,8 @@ function summaryKo({ target, amount }: TransferSlots): string {
 }
 
 function summaryEn({ target, amount }: TransferSlots): string {
-  return sentence(
-    target ?? "no recipient",
-    amount === undefined ? "no amount" : formatAmount(amount, "en"),
-  );
+  const who = target ?? "no recipient";
+  return amount === undefined ? `${who}, no amount` : `${who} ${formatAmount(amount, "en")}`;
 }
 
 function notes({ memo, alias }: TransferSlots, locale: Locale): string {

@@ -113,6 +113,22 @@ describe("a conversation", () => {
     },
   );
 
+  test(
+    "is told which question its button answers, also by the one that says no",
+    FULL,
+    async () => {
+      await using server = await serve();
+      await using opened = await openChat(server);
+      const { page } = opened;
+
+      await page.getByRole("button", { name: "엄마에게 5만원 보내줘" }).click();
+      await page.getByRole("button", { name: "취소", exact: true }).click();
+
+      await expect.poll(() => postsOf(server).at(-1)).toMatchObject({ message: "취소" });
+      expect(postsOf(server).at(-1)?.confirm_id).toMatch(/^c-/);
+    },
+  );
+
   test("is taken up again after a reload in the middle of its answer", FULL, async () => {
     await using server = await serve();
     await using opened = await openChat(server);

@@ -141,7 +141,10 @@ describe("an editor", SLOW, () => {
     editor.choose = ({ options }) => (options[0]!.name === "확인" ? undefined : 0);
     await editor.prompt(session, "홍길동에게 24000원 보내줘");
     const chosen: string[] = [];
-    editor.choose = ({ options }) => void chosen.push(options[0]!.name) ?? 0;
+    editor.choose = ({ options }) => {
+      chosen.push(options[0]!.name);
+      return 0;
+    };
 
     const { stopReason } = await editor.prompt(session, "정하준");
 

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { FULL } from "../../src/kernel/test-tiers.ts";
 import { within, type ServerProcess } from "./server-process.ts";
 import { World } from "./world.ts";
@@ -12,8 +12,12 @@ let server: ServerProcess;
 
 beforeAll(async () => {
   world = await World.start();
-  server = world.serve();
-  await server.url;
+}, 120_000);
+
+/** One that has left, because the machine stood still, fails no other test. */
+beforeEach(async () => {
+  await world.reset();
+  server = await world.running(server);
 }, 120_000);
 
 afterAll(async () => world?.[Symbol.asyncDispose](), 120_000);
@@ -39,6 +43,7 @@ function say(session: string, { text, confirmId }: Saying) {
   const sent = confirmId === undefined ? message : { ...message, confirmId };
   const reader = world.send(sent, () => server.url);
   const done = within(reader.done, `“${text}” was not answered`, () => server.log);
+  done.catch(() => {}); // it is awaited later
   return { reader, done: done as Promise<unknown> as Promise<Asked> };
 }
 let said = 0;

@@ -3,7 +3,7 @@ import type { Task } from "@a2a-js/sdk";
 import { DefaultChatTransport, readUIMessageStream, type UIMessage } from "ai";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { FULL } from "../../src/kernel/test-tiers.ts";
-import { a2aClient, BINDINGS, saying } from "../a2a/a2a-client.ts";
+import { a2aClient, saying, type Binding } from "../a2a/a2a-client.ts";
 import { startContractTeam, type ContractTeam } from "../contract/contract-team.ts";
 import { openAiClient } from "../openai/client.ts";
 
@@ -97,7 +97,7 @@ const openAi: Opening = async (user) => {
   return { say, answer: say };
 };
 
-const a2a: (binding: (typeof BINDINGS)[number]) => Opening = (binding) => async (context) => {
+const a2a: (binding: Binding) => Opening = (binding) => async (context) => {
   const reached = { url: team.url, token: team.admin, service: "transfer", binding };
   const client = await a2aClient(reached);
   let task: string | undefined;
