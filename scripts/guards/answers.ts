@@ -143,7 +143,7 @@ export const ANSWER_GUARDS: readonly Guard[] = [
   },
   {
     id: "amount.glued",
-    at: { file: "packages/dure/src/parse/glued-money.ts" },
+    at: { file: "packages/dure/src/parse/money/glued-money.ts" },
     find: "if (isEnded) return { starts: isParticle(letters, before) ? [at, at + 1] : [at], isEnded };",
     replace: "if (isEnded) return { starts: [at], isEnded };",
     tests: check("is not sure in"),

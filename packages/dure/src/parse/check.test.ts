@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { checkProposal } from "./check.ts";
-import { moneyReader } from "./find-money.ts";
-import { personReader } from "./payments.ts";
+import { moneyReader } from "./money/find-money.ts";
+import { personReader } from "./people/payments.ts";
 
 test.each([
   [50_000, "5만원", "엄마한테 5만원 보내줘"],

@@ -1,7 +1,7 @@
 /** Numbers in words, and what is counted with them: `스물두 살`, `이십삼`, `a dozen`, `세 개 반`. */
 
-import { readByTheLetter } from "./amount.ts";
-import { readEnglishAmount } from "./english-number.ts";
+import { readByTheLetter } from "./money/amount.ts";
+import { readEnglishAmount } from "./money/english-number.ts";
 
 /** What Koreans count; the longer of two that begin alike stands first. */
 const THINGS =

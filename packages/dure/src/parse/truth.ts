@@ -8,7 +8,7 @@ import {
   type Reader,
   type Reading,
 } from "./reading.ts";
-import { classifyReply } from "./reply.ts";
+import { classifyReply } from "./replies/reply.ts";
 
 /** Why words say neither yes nor no. */
 export type TruthBecause = "empty" | "not-a-truth";

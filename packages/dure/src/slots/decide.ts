@@ -1,5 +1,5 @@
 import type { Answering } from "../engine/turn/question.ts";
-import { classifyContinue, REFUSING_KINDS, type Reply } from "../parse/reply.ts";
+import { classifyContinue, REFUSING_KINDS, type Reply } from "../parse/replies/reply.ts";
 
 /** Everything that a decision about an open question looks at. */
 export interface ReadyAttempt {

@@ -1,7 +1,7 @@
 import type { SlotContext, SlotRead, SlotSpec, SlotSpecs, SlotValue } from "./form.ts";
 import type { Entry, FormState, FormTask, SlotErrors, SlotValues } from "./form-state.ts";
 import { Doubt, UNSURE, type Judged } from "./referee.ts";
-import { namesATime } from "../parse/when.ts";
+import { namesATime } from "../parse/days/when.ts";
 import { moveStage, type Stage } from "./stages.ts";
 
 /** The form, and what its values are judged by. */

@@ -1,7 +1,7 @@
 import { unknownOption, unknownValue, type OptionProblem } from "../kernel/known-options.ts";
 import { systemClock } from "../kernel/clock.ts";
 import { DureError } from "../kernel/errors.ts";
-import { todayIn, type IsoDate } from "../parse/days.ts";
+import { todayIn, type IsoDate } from "../parse/days/days.ts";
 import { DEED_SLOT } from "./deed-slot.ts";
 import {
   SLOT_TYPES,

@@ -9,12 +9,12 @@ import type { FormResult, FormState, SlotValues } from "./form-state.ts";
 import { hold, type Heard } from "./hearing.ts";
 import { LEXICON } from "../parse/lexicon/index.ts";
 import { has } from "../parse/lexicon/patterns.ts";
-import { todayIn, type IsoDate } from "../parse/days.ts";
-import { findMoney } from "../parse/find-money.ts";
-import { findRecurrence } from "../parse/recurrence.ts";
-import type { Reply } from "../parse/reply.ts";
+import { todayIn, type IsoDate } from "../parse/days/days.ts";
+import { findMoney } from "../parse/money/find-money.ts";
+import { findRecurrence } from "../parse/days/recurrence.ts";
+import type { Reply } from "../parse/replies/reply.ts";
 import { fold, type Locale } from "../parse/text.ts";
-import { findWhen } from "../parse/when.ts";
+import { findWhen } from "../parse/days/when.ts";
 import { slotPrompt, type SlotPromptFacts, type SlotReading } from "./prompts.ts";
 
 /** The parts of a form that its speech needs. */

@@ -24,9 +24,9 @@ import type { Deed, FormTexts, SlotForm, SlotSpecs } from "./form.ts";
 import type { FormResult, FormState, SlotValues } from "./form-state.ts";
 import { namesAnotherValue, namesAValue, replyIn } from "./heard-reply.ts";
 import { answerTo, type OpenOffer } from "./offers.ts";
-import { todayIn } from "../parse/days.ts";
+import { todayIn } from "../parse/days/days.ts";
 import type { Lexicon } from "../parse/lexicon/index.ts";
-import { REFUSING_KINDS, type Reply } from "../parse/reply.ts";
+import { REFUSING_KINDS, type Reply } from "../parse/replies/reply.ts";
 import type { MessageKind } from "./prompts.ts";
 import { isTerminal, type TerminalStage } from "./stages.ts";
 

@@ -5,7 +5,7 @@ import type { Tool } from "../engine/agent/tool.ts";
 import type { JsonObject } from "../kernel/json.ts";
 import type { BatchCounts } from "./batch.ts";
 import type { FormResult, SlotValues } from "./form-state.ts";
-import type { IsoDate } from "../parse/days.ts";
+import type { IsoDate } from "../parse/days/days.ts";
 import type { MoreWords } from "../parse/lexicon/index.ts";
 import type { Reader } from "../parse/reading.ts";
 import type { Locale } from "../parse/text.ts";

@@ -1,10 +1,10 @@
-import { classifyReply, REFUSING_KINDS, type Reply } from "../parse/reply.ts";
+import { classifyReply, REFUSING_KINDS, type Reply } from "../parse/replies/reply.ts";
 import type { Lexicon } from "../parse/lexicon/index.ts";
 import { spokenWords } from "../parse/lexicon/spoken.ts";
-import { moveWordsOf } from "../parse/moves.ts";
+import { moveWordsOf } from "../parse/replies/moves.ts";
 import { fold, type Locale } from "../parse/text.ts";
 import { DEED_SLOT } from "./deed-slot.ts";
-import { standsIn } from "./names-said.ts";
+import { standsIn } from "../parse/people/names-said.ts";
 import { deedButtons, isCancellingDeed, saysCancel } from "./deeds.ts";
 import { openSlotsOf, readSlot, type FormContext } from "./entries.ts";
 import type { SlotForm, SlotSpecs, SlotValue } from "./form.ts";

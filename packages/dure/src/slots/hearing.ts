@@ -1,8 +1,8 @@
 import { isQuoteOf } from "../parse/check.ts";
 import { fold, type Locale } from "../parse/text.ts";
-import { moveWordsOf } from "../parse/moves.ts";
-import { isPlainName } from "../parse/names.ts";
-import { findPayments, namedRecipients } from "../parse/payments.ts";
+import { moveWordsOf } from "../parse/replies/moves.ts";
+import { isPlainName } from "../parse/people/names.ts";
+import { findPayments, namedRecipients } from "../parse/people/payments.ts";
 import { currentOf, entryOf, identityOf, NO_ENTRY, type NewValue } from "./entries.ts";
 import type { Contact, FormTexts, SlotContext, SlotSpecs, SlotValue } from "./form.ts";
 import type { FormState, SlotValues } from "./form-state.ts";

@@ -12,28 +12,28 @@ export {
 export { checkProposal, isQuoteOf, type Proposal, type ProposalCheck } from "../parse/check.ts";
 
 // Amounts, numbers, days
-export { formatAmount, parseAmount, type AmountResult } from "../parse/amount.ts";
+export { formatAmount, parseAmount, type AmountResult } from "../parse/money/amount.ts";
 export {
   deriveAmounts,
   showDerived,
   type DerivedAmount,
   type KnownAmounts,
-} from "../parse/derived.ts";
-export { findMoney, moneyLimitReader, moneyReader } from "../parse/find-money.ts";
-export { parseMoney, type MoneyBecause, type MoneyReading } from "../parse/money.ts";
+} from "../parse/money/derived.ts";
+export { findMoney, moneyLimitReader, moneyReader } from "../parse/money/find-money.ts";
+export { parseMoney, type MoneyBecause, type MoneyReading } from "../parse/money/money.ts";
 export { numberReader, parseNumber, type NumberReading } from "../parse/number.ts";
-export { parseDate, type DateResult } from "../parse/date.ts";
-export { dateRangeReader, isIsoDateRange, type IsoDateRange } from "../parse/date-range.ts";
-export { parseDay, type DayBecause, type DayReading } from "../parse/day.ts";
-export { clockIn, isIsoDate, todayIn, weekdayOf, type IsoDate } from "../parse/days.ts";
+export { parseDate, type DateResult } from "../parse/days/date.ts";
+export { dateRangeReader, isIsoDateRange, type IsoDateRange } from "../parse/days/date-range.ts";
+export { parseDay, type DayBecause, type DayReading } from "../parse/days/day.ts";
+export { clockIn, isIsoDate, todayIn, weekdayOf, type IsoDate } from "../parse/days/days.ts";
 export {
   findRecurrence,
   recurrenceReader,
   recurrenceRule,
   type Recurrence,
-} from "../parse/recurrence.ts";
-export { dayReaderFor, parsePastDay, type PastDays } from "../parse/past-day.ts";
-export { parseTime, type IsoTime, type TimeBecause, type TimeReading } from "../parse/time.ts";
+} from "../parse/days/recurrence.ts";
+export { dayReaderFor, parsePastDay, type PastDays } from "../parse/days/past-day.ts";
+export { parseTime, type IsoTime, type TimeBecause, type TimeReading } from "../parse/days/time.ts";
 export {
   dayOnlyReader,
   dayReader,
@@ -45,7 +45,7 @@ export {
   type When,
   type WhenBecause,
   type WhenReading,
-} from "../parse/when.ts";
+} from "../parse/days/when.ts";
 
 // People, and what each of them is to get
 export {
@@ -54,8 +54,8 @@ export {
   type Payment,
   type PaymentDoubt,
   type PaymentsReading,
-} from "../parse/payments.ts";
-export { parsePerson, type PersonReading } from "../parse/person.ts";
+} from "../parse/people/payments.ts";
+export { parsePerson, type PersonReading } from "../parse/people/person.ts";
 export { formatPhone, parsePhone, phoneReader, type PhoneNumber } from "../parse/phone.ts";
 
 // One of several things, a yes or a no to one
@@ -70,9 +70,9 @@ export {
   type Reply,
   type ReplyBecause,
   type ReplyKind,
-} from "../parse/reply.ts";
-export { moveWordsOf, type MoveWords } from "../parse/moves.ts";
-export { pickOf } from "../parse/pick.ts";
+} from "../parse/replies/reply.ts";
+export { moveWordsOf, type MoveWords } from "../parse/replies/moves.ts";
+export { pickOf } from "../parse/replies/pick.ts";
 export {
   lexiconWith,
   type Lexicon,

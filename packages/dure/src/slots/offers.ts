@@ -1,5 +1,5 @@
 import { fold, type Locale } from "../parse/text.ts";
-import { pickOf } from "../parse/pick.ts";
+import { pickOf } from "../parse/replies/pick.ts";
 import type { Lexicon } from "../parse/lexicon/index.ts";
 import { currentOf, openSlotsOf, withCurrent, withValues, type FormContext } from "./entries.ts";
 import { askedOptional } from "./declines.ts";

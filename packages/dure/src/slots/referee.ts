@@ -1,16 +1,16 @@
-import type { DerivedAmount, KnownAmounts } from "../parse/derived.ts";
-import { deriveAmounts, showDerived } from "../parse/derived.ts";
+import type { DerivedAmount, KnownAmounts } from "../parse/money/derived.ts";
+import { deriveAmounts, showDerived } from "../parse/money/derived.ts";
 import { checkProposal, findsNothing, isQuoteOf, type ProposalCheck } from "../parse/check.ts";
 import { LEXICON } from "../parse/lexicon/index.ts";
 import { has } from "../parse/lexicon/patterns.ts";
-import type { Payment } from "../parse/payments.ts";
-import { isName } from "../parse/person.ts";
+import type { Payment } from "../parse/people/payments.ts";
+import { isName } from "../parse/people/person.ts";
 import { notUnderstood, understood, type Reader } from "../parse/reading.ts";
 import { fold, type Locale } from "../parse/text.ts";
 import { DEED_SLOT } from "./deed-slot.ts";
 import type { Contact, FormTexts, SlotContext, SlotSpec, SlotSpecs, SlotValue } from "./form.ts";
 import type { DoubtOption, SlotValues } from "./form-state.ts";
-import { standsIn } from "./names-said.ts";
+import { standsIn } from "../parse/people/names-said.ts";
 import type { SlotChange } from "./prompts.ts";
 
 /** What a value is held against. */

@@ -1,10 +1,10 @@
 import { z } from "zod";
-import { moneyReader } from "../parse/find-money.ts";
-import { parseMoney } from "../parse/money.ts";
-import { personReader } from "../parse/payments.ts";
-import { parsePerson } from "../parse/person.ts";
-import { dayOnlyReader, parseWhen } from "../parse/when.ts";
-import { formatAmount } from "../parse/amount.ts";
+import { moneyReader } from "../parse/money/find-money.ts";
+import { parseMoney } from "../parse/money/money.ts";
+import { personReader } from "../parse/people/payments.ts";
+import { parsePerson } from "../parse/people/person.ts";
+import { dayOnlyReader, parseWhen } from "../parse/days/when.ts";
+import { formatAmount } from "../parse/money/amount.ts";
 import type { Contact, SlotSpecs } from "./form.ts";
 import { emptyForm, type FormState } from "./form-state.ts";
 import { hold, mannerOf, type HearingFacts } from "./hearing.ts";

@@ -1,4 +1,4 @@
-import { classifyReply, REFUSING_KINDS } from "../../parse/reply.ts";
+import { classifyReply, REFUSING_KINDS } from "../../parse/replies/reply.ts";
 import type { RoomSpeaker } from "../../kernel/rooms.ts";
 import { isOwnSession } from "../../kernel/tenant.ts";
 import { answeringOf, type Question } from "./question.ts";

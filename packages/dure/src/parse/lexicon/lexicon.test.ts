@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { classifyContinue, classifyReply } from "../reply.ts";
+import { classifyContinue, classifyReply } from "../replies/reply.ts";
 import { LEXICON, lexiconWith, type PhraseLists } from "./index.ts";
 import { LONGEST_PHRASE } from "./grammar.ts";
 import { spokenWords } from "./spoken.ts";

@@ -2,7 +2,7 @@
 
 import type { OptionProblem } from "../../kernel/known-options.ts";
 import { spellingOf } from "../../parse/choice.ts";
-import { addDays, type IsoDate } from "../../parse/days.ts";
+import { addDays, type IsoDate } from "../../parse/days/days.ts";
 import { readSlot } from "../entries.ts";
 import type { SlotContext, SlotOption, SlotSpec, SlotSpecs } from "../form.ts";
 

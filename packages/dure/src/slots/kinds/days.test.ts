@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { addDays } from "../../parse/days.ts";
+import { addDays } from "../../parse/days/days.ts";
 import { slot } from "./slot.ts";
 import { expectNoSurprise, expectReadBack, taken, TODAY } from "./test-kinds.ts";
 

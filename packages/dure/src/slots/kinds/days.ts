@@ -1,12 +1,12 @@
 /** Slots that are a day, or a range of days. */
 
 import { z } from "zod";
-import { dateRangeReader, isIsoDateRange } from "../../parse/date-range.ts";
-import { isIsoDate, partsOf, weekdayOf, type IsoDate } from "../../parse/days.ts";
-import { dayReaderFor, type PastDays } from "../../parse/past-day.ts";
+import { dateRangeReader, isIsoDateRange } from "../../parse/days/date-range.ts";
+import { isIsoDate, partsOf, weekdayOf, type IsoDate } from "../../parse/days/days.ts";
+import { dayReaderFor, type PastDays } from "../../parse/days/past-day.ts";
 import { notUnderstood, type Reader } from "../../parse/reading.ts";
 import type { Locale } from "../../parse/text.ts";
-import { namesATime } from "../../parse/when.ts";
+import { namesATime } from "../../parse/days/when.ts";
 import type { SlotContext, SlotSpec } from "../form.ts";
 import { hasSlot, slotOf, takeExact, type KindErrors, type KindOptions } from "./kind.ts";
 import { checkedOptions, KIND_OPTIONS, oneOfWords, SWITCH } from "./options.ts";

@@ -1,10 +1,10 @@
 /** Slots that are a number: of things, and of won. */
 
 import { z } from "zod";
-import { formatAmount } from "../../parse/amount.ts";
-import { moneyLimitReader, moneyReader } from "../../parse/find-money.ts";
+import { formatAmount } from "../../parse/money/amount.ts";
+import { moneyLimitReader, moneyReader } from "../../parse/money/find-money.ts";
 import { findBy } from "../../parse/find-by.ts";
-import { monthlyReader } from "../../parse/monthly-money.ts";
+import { monthlyReader } from "../../parse/money/monthly-money.ts";
 import { numberReader } from "../../parse/number.ts";
 import { COUNT_SOURCES } from "../../parse/number-words.ts";
 import type { Reader } from "../../parse/reading.ts";

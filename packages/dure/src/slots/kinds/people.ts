@@ -2,8 +2,8 @@
 
 import { z } from "zod";
 import { choiceReader } from "../../parse/choice.ts";
-import { personReader } from "../../parse/payments.ts";
-import { parsePerson } from "../../parse/person.ts";
+import { personReader } from "../../parse/people/payments.ts";
+import { parsePerson } from "../../parse/people/person.ts";
 import { formatPhone, isPhone, phoneReader, type PhoneNumber } from "../../parse/phone.ts";
 import type { Reader } from "../../parse/reading.ts";
 import type { SlotSpec } from "../form.ts";

@@ -1,7 +1,7 @@
 /** A slot that is something that happens again and again. */
 
 import { z } from "zod";
-import { recurrenceReader } from "../../parse/recurrence.ts";
+import { recurrenceReader } from "../../parse/days/recurrence.ts";
 import type { Locale } from "../../parse/text.ts";
 import type { SlotSpec } from "../form.ts";
 import { lineOf, slotOf, takeExact, type KindOptions } from "./kind.ts";

@@ -6,7 +6,7 @@ import { findBy } from "../../parse/find-by.ts";
 import { MARK_BEFORE, MARK_BEHIND, withoutMarks } from "../../parse/marks.ts";
 import { notUnderstood, understood, type Reader, type Reading } from "../../parse/reading.ts";
 import { fold, type Locale } from "../../parse/text.ts";
-import { parseTime, TIME_SOURCE, type IsoTime } from "../../parse/time.ts";
+import { parseTime, TIME_SOURCE, type IsoTime } from "../../parse/days/time.ts";
 import type { SlotContext, SlotSpec } from "../form.ts";
 import { hasSlot, slotOf, takeExact, type KindErrors, type KindOptions } from "./kind.ts";
 import { checkedOptions, KIND_OPTIONS, slotError } from "./options.ts";

@@ -1,0 +1,202 @@
+/** Two days and what lies between them: a stay, a leave, a rental. */
+
+import { plainAnswer } from "../answer.ts";
+import { parseDay } from "./day.ts";
+import { rangesIn, WEEKEND } from "./date-range-places.ts";
+import { lastDaysOf, SPAN_SOURCE } from "./day-spans.ts";
+import { addDays, isIsoDate, weekdayOf, type IsoDate } from "./days.ts";
+import { dayReaderFor, type PastDays } from "./past-day.ts";
+import {
+  LONGEST_SENTENCE,
+  LONGEST_VALUE,
+  notUnderstood,
+  understood,
+  type Found,
+  type Reader,
+  type Reading,
+} from "../reading.ts";
+import { fold } from "../text.ts";
+import { takeTime } from "./time.ts";
+import type { Clock } from "./when.ts";
+
+/** First and last day, `2026-12-03/2026-12-05`. */
+export type IsoDateRange = string;
+/**
+ * Why words are no range of days; else why one of its days is none. `no-end`: one day alone.
+ * `backwards`: it ends before it begins.
+ */
+export type DateRangeBecause = "empty" | "not-a-range" | "no-end" | "backwards" | (string & {});
+/** A range of days in a person's words. */
+export type DateRangeReading = Reading<IsoDateRange, DateRangeBecause>;
+
+/**
+ * For a slot that is a range of days: `12월 3일부터 5일까지`, `12/3~12/5`, `Dec 3 to 5`, `내일부터 3일간`,
+ * `next Monday for two nights`, `12월 3일 2박 3일`. A weekend is rough: some begin it on Friday.
+ */
+export function dateRangeReader(clock: Clock, past: PastDays = "refused"): Reader<IsoDateRange> {
+  const seen: SeenFrom = { clock, past, dayOf: dayAlone(dayReaderFor(past, clock)) };
+  return {
+    parse: (words) => parseRange(words, seen),
+    find: (sentence) => findRanges(sentence, seen),
+  };
+}
+
+/** Whether a text is a range of days in its stored form. */
+export function isIsoDateRange(text: string): boolean {
+  const [first = "", last = "", ...rest] = text.split("/");
+  return rest.length === 0 && isIsoDate(first) && isIsoDate(last) && first <= last;
+}
+
+interface SeenFrom {
+  readonly clock: Clock;
+  readonly past: PastDays;
+  readonly dayOf: (words: string) => Reading<IsoDate>;
+}
+
+/** A day that was said: 3시 is none. */
+function dayAlone({ parse }: Reader<IsoDate>): SeenFrom["dayOf"] {
+  return (words) =>
+    takeTime(words)?.rest === "" ? notUnderstood("not-a-date", words) : parse(words);
+}
+
+function parseRange(text: string, seen: SeenFrom): DateRangeReading {
+  const words = text.trim();
+  if (words === "") return notUnderstood("empty", words);
+  if (words.length > LONGEST_VALUE) return notUnderstood("not-a-range", words);
+
+  const core = plainAnswer(fold(words));
+  const weekend = weekendOf(core, seen);
+  if (weekend) return { ...weekend, words };
+  const all = [...stretchesOf(core, seen), ...betweensOf(core, seen)];
+  const isAboutIt = (one: DateRangeReading): boolean => !one.ok && !one.because.startsWith("not-a");
+  const read = all.find((one) => one.ok) ?? all.find(isAboutIt);
+  if (read) return { ...read, words };
+  const alone = seen.dayOf(core);
+  if (alone.ok) return notUnderstood("no-end", words);
+  const because = alone.because.startsWith("not-a") ? "not-a-range" : alone.because;
+  return notUnderstood(because, words);
+}
+
+// --- two days
+
+const SPLITS: readonly RegExp[] = [
+  /^(.{1,40}?) ?(?:부터|에서) ?(.{1,40}?) ?(?:까지|사이|동안)?$/u,
+  /^(.{1,40}?) ?[~∼〜–—] ?(.{1,40}?) ?(?:까지|사이)?$/u,
+  /^(\d{4}-\d{1,2}-\d{1,2}) ?[/-] ?(\d{4}-\d{1,2}-\d{1,2})$/u,
+  /^(?:from |between )?(.{1,40}?) (?:to|through|thru|until|till|and|-) (.{1,40})$/u,
+  /^([^-]{1,40})-([^-]{1,40}?) ?(?:까지)?$/u,
+];
+
+/** Each way to take the words for two days. */
+function betweensOf(core: string, seen: SeenFrom): readonly DateRangeReading[] {
+  return SPLITS.flatMap((split) => {
+    const [, begin, end] = split.exec(core) ?? [];
+    return begin === undefined || end === undefined ? [] : [between(begin, end, seen)];
+  });
+}
+
+function between(begin: string, end: string, seen: SeenFrom): DateRangeReading {
+  const first = seen.dayOf(begin);
+  if (!first.ok) return first;
+  const ends: Ends[] = [];
+  let isRough = first.sure === "approximate";
+  for (const start of [first.value, ...first.others]) {
+    const last = endFrom(start, end, seen);
+    if (!last.ok) return last;
+    isRough ||= last.sure === "approximate";
+    ends.push(...[last.value, ...last.others].map((day) => ({ start, day })));
+  }
+  return rangeOf(ends, isRough, seen);
+}
+
+/** A day that takes its month and year from the first one: 5일, 12/5, Friday. */
+const INHERITS = new RegExp(
+  "^(?:(?:the )?\\d{1,2}(?:st|nd|rd|th)?|\\d{1,2} ?일|\\d{1,2} ?\\/ ?\\d{1,2}|" +
+    "(?:\\d{1,2} ?월|[a-z]{3,9}\\.?) ?\\d{1,2}(?: ?일|st|nd|rd|th)?|" +
+    "[월화수목금토일](?:요일|욜)|(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*)$",
+  "u",
+);
+/** An end without a year that is further away lies before its beginning. */
+const MOST_DAYS = 270;
+
+function endFrom(start: IsoDate, words: string, { dayOf }: SeenFrom): Reading<IsoDate> {
+  if (!INHERITS.test(words)) return dayOf(words);
+  const read = parseDay(/^\d{1,2}$/u.test(words) ? `${words}일` : words, start);
+  const furthest = addDays(start, MOST_DAYS);
+  const isBefore = read.ok && furthest !== undefined && read.value > furthest;
+  return isBefore ? notUnderstood("backwards", words) : read;
+}
+
+interface Ends {
+  readonly start: IsoDate;
+  readonly day: IsoDate | undefined;
+}
+
+/** Of several ends, those that lie behind their beginnings. */
+function rangeOf(
+  all: readonly Ends[],
+  isRough: boolean,
+  { past, clock }: SeenFrom,
+): DateRangeReading {
+  const known = all.flatMap(({ start, day }) =>
+    day !== undefined && day >= start ? [{ start, day }] : [],
+  );
+  const kept = known.filter(({ day }) => past !== "only" || day <= clock.today);
+  const [range, ...others] = new Set(kept.map(({ start, day }) => `${start}/${day}`));
+  if (range === undefined) return notUnderstood(known.length > 0 ? "future" : "backwards", "");
+  if (others.length > 0) return understood(range, "", "ambiguous", others);
+  return understood(range, "", isRough ? "approximate" : "exact");
+}
+
+// --- a day and how long
+
+const STRETCHES: readonly RegExp[] = [
+  new RegExp(
+    "^(?:from |starting (?:on )?)?(?<day>.{1,40}?)(?<from> ?부터| ?출발|,)? ?(?:for )?" +
+      `(?<span>${SPAN_SOURCE})$`,
+    "u",
+  ),
+  new RegExp(
+    // A week from tomorrow is one day.
+    `^(?!\\S+ (?:days?|weeks?|months?) from)(?:for )?(?<span>${SPAN_SOURCE}),? ` +
+      "(?:from |starting (?:on |from )?)?(?<day>.{1,40}?)(?: ?부터)?$",
+    "u",
+  ),
+];
+
+/** Each way to take the words for a day and a length. */
+function stretchesOf(core: string, seen: SeenFrom): readonly DateRangeReading[] {
+  return STRETCHES.flatMap((pattern) => {
+    const { day = "", from = "", span = "" } = pattern.exec(core)?.groups ?? {};
+    if (day === "") return [];
+    const first = seen.dayOf(day);
+    if (!first.ok) return [first];
+    const ends = [first.value, ...first.others].flatMap((start) =>
+      lastDaysOf(span, start, from.includes("부터")).map((last) => ({ start, day: last })),
+    );
+    return ends.length === 0 ? [] : [rangeOf(ends, first.sure === "approximate", seen)];
+  });
+}
+
+// --- a weekend
+
+function weekendOf(core: string, { clock, past }: SeenFrom): DateRangeReading | undefined {
+  const which = WEEKEND.exec(core);
+  if (!which || past === "only") return undefined;
+  const { today } = clock;
+  const isNext = ["다음", "담", "next"].includes(which[1] ?? "");
+  const sunday = addDays(today, 7 - weekdayOf(today) + (isNext ? 7 : 0));
+  const saturday = sunday && addDays(sunday, -1);
+  if (saturday === undefined) return undefined;
+  return understood(`${saturday < today ? today : saturday}/${sunday}`, core, "approximate");
+}
+
+// --- in a sentence
+
+function findRanges(sentence: string, seen: SeenFrom): readonly Found<DateRangeReading>[] {
+  const line = sentence.normalize("NFC");
+  if (line.length > LONGEST_SENTENCE) return [];
+  return rangesIn(line)
+    .map(({ words, at }) => ({ ...parseRange(words, seen), at }))
+    .filter((one) => one.ok || !["not-a-range", "no-end"].includes(one.because));
+}

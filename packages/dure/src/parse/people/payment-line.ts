@@ -1,0 +1,171 @@
+import { deriveAmounts } from "../money/derived.ts";
+import { findMoney } from "../money/find-money.ts";
+import { withoutOpenWord } from "../money/glued-money.ts";
+import { withSpaces } from "./glued-words.ts";
+import { NAME_PARTICLES } from "../lexicon/names.en.ts";
+import { TITLES } from "../lexicon/names.ko.ts";
+import { MARKS } from "./marked-words.ts";
+import { parseMoney, type MoneyReading } from "../money/money.ts";
+import { KIN } from "./names.ts";
+import { understood, type Found } from "../reading.ts";
+import { findWhen } from "../days/when.ts";
+
+/** A sentence in one line, with marks in place of what other readers read in it. */
+export interface MarkedLine {
+  readonly text: string;
+  /** What a mark and a number stand for. */
+  readonly moneys: readonly MoneyReading[];
+  readonly accounts: readonly string[];
+}
+
+/** Marks amounts, days, accounts, and the signs between words. Pure. */
+export function markedLine(sentence: string): MarkedLine {
+  const line = withSpaces(lineOf(sentence));
+  const moneys = moneysIn(line);
+  const accounts = [...line.matchAll(ACCOUNT)].map(({ index: at, 0: words }) => ({ at, words }));
+  const days = findWhen(line, { today: "2000-01-01" });
+  const spans = [
+    ...moneys.map((money, index) => spanOf(money, `${MARKS.money}${index}`)),
+    ...days.map((day) => spanOf(day, MARKS.day)),
+    ...accounts.map((account, index) => spanOf(account, `${MARKS.account}${index}`)),
+  ];
+  const text = withSigns(replaced(line, spans));
+  return { text, moneys, accounts: accounts.map(({ words }) => words) };
+}
+
+/** The amounts of a line; what it computes of amounts that it names is one: 5천원짜리 세 개. */
+function moneysIn(line: string): readonly Found<MoneyReading>[] {
+  const moneys = findMoney(line).map((money) => withoutNextWord(line, money));
+  const sums = deriveAmounts(line, {}).flatMap(({ isWhole, words, value, how }) => {
+    const at = line.indexOf(words);
+    if (!isWhole || at < 0) return [];
+    const per = how === "split" ? ("each" as const) : undefined;
+    return [{ ...understood(value, words), sure: "partial" as const, per, at }];
+  });
+  const isPart = ({ at }: Found<MoneyReading>): boolean =>
+    sums.some((sum) => at >= sum.at && at < sum.at + sum.words.length);
+  return [...moneys.filter((money) => !isPart(money)), ...sums].toSorted((a, b) => a.at - b.at);
+}
+
+interface Span {
+  readonly at: number;
+  readonly words: string;
+  readonly mark: string;
+  /** 철수오만원 does not say whether it is 철수 or 철수오. */
+  readonly isOpen: boolean;
+}
+
+function spanOf(
+  { at, words, sure }: { readonly at: number; readonly words: string; readonly sure?: string },
+  mark: string,
+): Span {
+  return { at, words, mark, isOpen: mark.startsWith(MARKS.money) && sure === "ambiguous" };
+}
+
+function replaced(line: string, spans: readonly Span[]): string {
+  let text = "";
+  let end = 0;
+  for (const { at, words, mark, isOpen } of spans.toSorted((a, b) => a.at - b.at)) {
+    if (at < end) continue;
+    const before = isOpen ? withoutOpenWord(line.slice(end), at - end) : line.slice(end, at);
+    text += `${before} ${mark} `;
+    end = at + words.length;
+    end += PARTICLE.exec(line.slice(end, end + 6))?.[0].length ?? 0;
+  }
+  return text + line.slice(end);
+}
+
+const ACCOUNT = new RegExp(
+  "(?:[가-힣]{2,6}(?:은행|뱅크)? ?)?" +
+    "(?<![\\d-])(?:\\d{2,6}-\\d{2,6}-\\d{2,8}(?:-\\d{1,6})?|\\d{10,14})(?![\\d,-]| ?(?:원|won))",
+  "gu",
+);
+/** Behind an amount, a day or an account: 5만원을, 25일에, 계좌로. */
+const PARTICLE = new RegExp(
+  "^(?:(?:이래|이야|이고|인데|이네|이지|이면|이에요|예요|이라고|이라서|입니다)요?(?=[\\s,.!?]|$)|" +
+    `(?:으로|로|을|를|에게|에|은|는|만|이요|요|날|씩)(?=[\\s,\\d]|$|(?:${KIN}))|[을를](?=[가-힣]))`,
+  "u",
+);
+
+/** 12만 이모한테, 12만 오 교수님: the next word has begun with what may be a numeral, or 동. */
+function withoutNextWord(line: string, money: Found<MoneyReading>): Found<MoneyReading> {
+  const { at, words } = money;
+  const rest = line.slice(at + words.length, at + words.length + 12);
+  const shorter = /^(.+) [가-힣]$/u.exec(words)?.[1];
+  if (shorter === undefined || !BEGUN.test(rest) || PARTICLE.test(rest)) return money;
+  const read = parseMoney(shorter);
+  return read.ok ? { ...read, at } : money;
+}
+
+const BEGUN = new RegExp(`^(?:[가-힣]| (?:${TITLES.join("|")}))`, "u");
+
+// --- signs
+
+/** An arrow points from an amount to its person; before an amount it is like a colon. */
+const ARROWS = new RegExp(`(${MARKS.money}\\d{1,2})? {0,2}(?:[=-]?>|→|⇒)`, "gu");
+/** 잊지 말고 says how, and not whom not. */
+const DO_NOT_FORGET = /(?:잊지|까먹지|늦지|빼먹지|틀리지|걱정하지|실수하지) ?(?:말고|않게)/gu;
+const INSTEAD_OF = /\b(?:instead of|rather than|other than)\b/giu;
+
+/** Signs between words become words. */
+function withSigns(text: string): string {
+  return text
+    .replaceAll(ARROWS, (_, money?: string) =>
+      money ? `${money} ${MARKS.arrow} ` : ` ${MARKS.pair} `,
+    )
+    .replaceAll(/[:=：＝]/gu, ` ${MARKS.pair} `)
+    .replaceAll(DO_NOT_FORGET, "")
+    .replaceAll(INSTEAD_OF, "not")
+    .replaceAll(";", ` ${MARKS.joiner} ; `)
+    .replaceAll(/[,，、/·&+]|그리고|(?<=\s)및(?=\s)/gu, ` ${MARKS.joiner} `);
+}
+
+// --- one line
+
+/** Without the signs that say nothing, and with spaces and commas instead of lines. */
+function lineOf(sentence: string): string {
+  return sentence
+    .normalize("NFC")
+    .replaceAll(/\p{Co}/gu, " ")
+    .trim()
+    .replaceAll(/\s*[\r\n]+\s*/gu, ", ")
+    .replaceAll(BULLET, "")
+    .replaceAll(DASH, ": ")
+    .replaceAll(/➡️?/gu, "→")
+    .replaceAll(EMOJI, " ")
+    .replaceAll(/(?<!\S)@(?=\p{L})/gu, "")
+    .replaceAll(QUOTED_NAME, "$1")
+    .replaceAll(APPOSITION, " ")
+    .replaceAll(/[\p{C}\p{Z}\s]+/gu, " ")
+    .replaceAll(HONORIFIC, "")
+    .replaceAll(ABBREVIATION, MARKS.dot)
+    .replaceAll(INITIAL, MARKS.dot)
+    .replaceAll(INSIDE_NAMES, (words) => words.replaceAll(" ", MARKS.space))
+    .trim();
+}
+
+const BULLET = /(?<=^|, )(?:\d{1,2}[.)]|[-*•]) /gu;
+/** 엄마-3만원 and 엄마 - 3만원; 엄마 -3만원 is less than nothing. */
+const DASH = /(?:(?<=\p{L})[-–—]| [-–—](?= )) ?(?=\d[\d,.]{0,12} ?(?:[만천백억원k]|won))/giu;
+const EMOJI =
+  /(?:\p{Extended_Pictographic}|\p{Emoji_Modifier}|\p{Regional_Indicator}|\u{FE0F}|\u{200D})+/gu;
+/** "울 짝꿍"한테, to "Big Mike" */
+const QUOTED_NAME = new RegExp(
+  "(?:(?<=\\bto )|" +
+    "(?=[\"“‘'][^\"”’']{1,20}[\"”’'] ?(?:한테|에게|께|님|씨|[은는]|이?랑|하고|\\d)))" +
+    "[\"“‘']([^\"”’']{1,20})[\"”’']",
+  "gu",
+);
+/** 홍길동(국민은행) */
+const APPOSITION = /(?<=\p{L} ?)\((?![^)]{0,30}(?:한테|에게))[^()\d]{1,30}\)/gu;
+/** 김철수 씨 */
+const HONORIFIC =
+  /(?<=[가-힣]{2}) (?=[씨님](?:에게|한테|께|이랑|랑|하고|와|과|은|는|이|가|도|[\s,:=]|$))/gu;
+const ABBREVIATION = /(?<=\b(?:mr|mrs|ms|dr|prof|jr|sr))\.(?= ?\p{L})/giu;
+/** J. Kim */
+const INITIAL = /(?<=(?<![\p{L}\p{N}])\p{Lu})\.(?= ?\p{L})/gu;
+/** Bank of America */
+const INSIDE_NAMES = new RegExp(
+  `(?<=\\p{Lu}[\\p{L}'’-]{1,20})(?: (?:${NAME_PARTICLES.join("|")})){1,2} (?=\\p{Lu}\\p{L})`,
+  "gu",
+);
