@@ -1,3 +1,4 @@
+import { parseAmount } from "dure/slots";
 import { describe, expect, test } from "vitest";
 import { MESSAGES } from "./messages.ts";
 import { offlineIntent, offlineReply, offlineSlots } from "./offline-model.ts";
@@ -57,6 +58,41 @@ const people = (text: string): object[] =>
   offlineSlots(text, { stage: "INIT" }).items.map(({ changes }) =>
     Object.fromEntries(changes.map(({ slot, value }) => [slot, value])),
   );
+
+test.each([
+  ["뒤에 거 만원 더", [["correct", "아빠", 40_000]]],
+  [
+    "둘 다 4만원으로",
+    [
+      ["correct", "엄마", 40_000],
+      ["correct", "아빠", 40_000],
+    ],
+  ],
+  ["두 번째는 취소해줘", [["remove", "아빠"]]],
+  ["아빠 말고 동생한테", [["correct", "아빠", "동생"]]],
+  ["Dad 33k", []],
+] as const)("of two transfers %j is about: %j", (text, items) => {
+  const slots = { target: "엄마", amount: 50_000 };
+  const waiting = [{ target: "아빠", amount: 30_000 }];
+
+  const read = offlineSlots(text, { stage: "READY", slots, waiting });
+
+  expect(
+    read.items
+      .filter(({ entry }) => entry !== undefined)
+      .map(({ move, entry, changes }) => [
+        move,
+        entry,
+        ...changes.map(({ value }) => amountOr(value)),
+      ]),
+  ).toEqual(items);
+});
+
+/** The whole won of an amount in words; other words as they are. */
+function amountOr(words: unknown): unknown {
+  const read = parseAmount(String(words));
+  return read.ok ? read.won : words;
+}
 
 test.each([
   ["홍길동에게 5만원 보내줘", { target: "홍길동", amount: "5만원" }],

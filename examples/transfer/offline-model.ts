@@ -78,6 +78,10 @@ export function offlineSlots(text: string, context: OfflineSlotContext): SlotRea
   // Nothing here can repeat a transfer, and one transfer is not what was asked for.
   if (findRecurrence(notes.rest).length > 0) return NOTHING;
 
+  return detailsIn(line, notes, context);
+}
+
+function detailsIn(line: string, notes: Notes, context: OfflineSlotContext): SlotReading {
   const items = itemsIn(line, notes, context);
   const hasAny = items.length > 0 || notes.cleared.length > 0;
   // Who is there already has been read: 철수 말고 엄마한테.
@@ -106,7 +110,9 @@ function standingIn(
     return [{ ...itemOf(values, line, "correct"), entry: from }];
   }
   const meant = meantIn(rest, names);
-  if (!meant || moveWordsOf(meant.rest).adds || IS_WRONG.test(meant.rest)) return [];
+  if (!meant || IS_WRONG.test(meant.rest)) return [];
+  const isOneMore = moveWordsOf(meant.rest).adds && !isAnswer(meant.rest);
+  if (isOneMore) return [];
   return meant.names.flatMap((entry) => {
     const values = {
       ...valuesOf(meant.rest, entries.find(({ target }) => target === entry) ?? {}),

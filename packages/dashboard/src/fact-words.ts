@@ -43,25 +43,25 @@ export function shownFact(
 ): string {
   if (value === null || value === undefined || value === "") return "";
 
-  const chosen = slot?.options?.find((one) => one.value === String(value));
+  const { type = "", options = [] } = slot ?? {};
+  const chosen = options.find((one) => one.value === String(value));
   if (chosen !== undefined) return chosen.label;
 
-  const number = numberIn(value, slot?.type ?? "");
+  const number = numberIn(value, type);
   if (number !== undefined) {
-    const isMoney = MONEY.has(name) || slot?.type === "money";
+    const isMoney = MONEY.has(name) || type === "money";
     return isMoney ? moneyOf(number, language) : number.toLocaleString(language);
   }
 
   const said = typeof value === "string" ? value : JSON.stringify(value);
-  if (slot?.type === "time") return timeOf(said, language);
-  if (slot?.type === "date_range") {
-    return said
-      .split("/")
-      .map((day) => dayOf(day, language))
-      .join(" – ");
-  }
+  return text.common.facts.values[said] ?? momentOf(said, type, language);
+}
 
-  return text.common.facts.values[said] ?? dayOf(said, language);
+/** A time, a day, or the first and the last day of several; other words as they are. */
+function momentOf(said: string, type: string, language: Language): string {
+  if (type === "time") return timeOf(said, language);
+  const days = type === "date_range" ? said.split("/") : [said];
+  return days.map((day) => dayOf(day, language)).join(" – ");
 }
 
 function numberIn(value: unknown, type: string): number | undefined {

@@ -20,6 +20,8 @@ describe("one of several", () => {
     ["b1", "B1"],
     ["Large-Room please", "large"],
     ["대회의실 말고 소회의실", "small"],
+    ["대회의실… 아니 소회의실로 할게", "small"],
+    ["the large room, no wait, the small room", "small"],
   ] as const)("%j is %s", (words, value) => {
     expect(parse(words)).toEqual({ ok: true, value, sure: "exact", others: [], words });
   });

@@ -181,3 +181,22 @@ test("two people whose sums the model has exchanged are asked about, and get non
   expect([state.slots, state.tasks[0]?.slots]).toEqual([{ target: "철수" }, { target: "영희" }]);
   expect(state.meta.doubts["amount"]?.map((one) => one.value)).toEqual([50_000, 30_000]);
 });
+
+test.each([
+  ["금요일이나 토요일에 보내줘", "금요일이나 토요일", "2026-11-20"],
+  ["either friday or saturday", "either friday or saturday", "2026-11-20"],
+])("one of two that the model took is asked about: %s", (message, quote, day) => {
+  const { state } = heardIn(formOf(HONG), message, readingOf({ sets: [["day", day, quote]] }));
+
+  expect(state.slots["day"]).toBeUndefined();
+  expect(state.meta.doubts["day"]).toBeDefined();
+});
+
+test("a value that is taken back is none of those which are asked about", () => {
+  const reading = readingOf({ move: "correct", sets: [["amount", 60_000, "5만원 아니 6만원"]] });
+
+  const { state } = heardIn(formOf(HONG), "5만원 아니 6만원", reading);
+
+  expect(state.slots).toEqual({ ...HONG, amount: 60_000 });
+  expect(state.meta.doubts).toEqual({});
+});

@@ -314,16 +314,24 @@ function seeByReader(proposed: Proposed, against: Against): Sight {
     case "agree":
       return seeAgreed(check, proposed, against);
     case "disagree":
-      if (isPartOf(value, check, against.message)) return SAME;
-      if (isInStandingYear(proposed, against.slots)) return { ...COMPUTED, words: check.words };
-      return check.read === undefined
-        ? { sees: "refused", options: [], error: errorOf(spec, check.words, against) }
-        : seeOther(proposed, { read: check.read, words: check.words });
+      return seeDisagreed(check, proposed, against);
     case "unread":
       if (check.because !== "cannot-read-words") return UNSAID;
       // 30,00: numbers that are not wholly read are asked about.
       return { sees: spec.isAmount && /\d/.test(quote) ? "rough" : "nothing", options: [] };
   }
+}
+
+function seeDisagreed(
+  check: Extract<ProposalCheck<SlotValue>, { verdict: "disagree" }>,
+  proposed: Proposed,
+  against: Against,
+): Sight {
+  const { read, words } = check;
+  if (isPartOf(proposed.value, check, against.message)) return SAME;
+  if (isInStandingYear(proposed, against.slots)) return { ...COMPUTED, words };
+  if (read !== undefined) return seeOther(proposed, { read, words });
+  return { sees: "refused", options: [], error: errorOf(proposed.spec, words, against) };
 }
 
 /** Of words that are kept as they were said, the model may take a part: what it leaves out is talk. */

@@ -347,7 +347,7 @@ export const EN: Lexicon = {
   takesBack: [
     pattern`
       ^[\s,.…~!?–—-]*(?:(?:oh |um |uh |hmm |sorry |and )?(?:no|nope|wait|hold on|hang on|oops|whoops|sorry|
-      actually|i meant?|make (?:that|it)|scratch that|correction|rather)[\s,.…~!?–—-]+)+$
+      actually|i meant?|make (?:that|it)|scratch that|correction|rather)[\s,.…~!?–—-]+)+(?:the |an? |to )?$
     `,
   ],
   notes: [/\bmemo\b|\bnote (?:that|saying|it)\b/u],

@@ -40,7 +40,8 @@ function moneysIn(line: string): readonly Found<MoneyReading>[] {
     const at = line.indexOf(words);
     if (!isWhole || at < 0) return [];
     const per = how === "split" ? ("each" as const) : undefined;
-    return [{ ...understood(value, words), sure: "partial" as const, per, at }];
+    const read = { ...understood(value, words), sure: "partial" as const, per, bound: undefined };
+    return [{ ...read, at }];
   });
   const isPart = ({ at }: Found<MoneyReading>): boolean =>
     sums.some((sum) => at >= sum.at && at < sum.at + sum.words.length);
