@@ -10,6 +10,7 @@ import { hold, type Heard } from "./hearing.ts";
 import { LEXICON } from "../parse/lexicon/index.ts";
 import { has } from "../parse/lexicon/patterns.ts";
 import { todayIn, type IsoDate } from "../parse/days/days.ts";
+import { speaksOfAll } from "../parse/money/derived.ts";
 import { findMoney } from "../parse/money/find-money.ts";
 import { findRecurrence } from "../parse/days/recurrence.ts";
 import type { Reply } from "../parse/replies/reply.ts";
@@ -60,7 +61,8 @@ export class FormSpeech {
    */
   async hear(state: FormState): Promise<Heard | undefined> {
     const finished = has(LEXICON.before, fold(this.#turn.message)) ? await this.#finished() : [];
-    const reading = await this.#reading(state, finished);
+    const whole = await this.#whole();
+    const reading = await this.#reading(state, finished, whole);
     if (!reading) return undefined;
     const { message } = this.#turn;
     return hold(reading, {
@@ -70,6 +72,7 @@ export class FormSpeech {
       message,
       state,
       last: finished[0],
+      whole,
       contacts: await this.#contacts(reading),
       doubted: this.#form.doubts?.(message, reading.items.length) ?? {},
       today: this.today,
@@ -79,12 +82,13 @@ export class FormSpeech {
   async #reading(
     state: FormState,
     finished: readonly SlotValues[],
+    whole: number | undefined,
   ): Promise<SlotReading | undefined> {
     try {
       const { data } = await this.#turn.agent("slots", this.#texts.labels.slots, {
         show: false,
         context: this.#context("slots", state, "fill"),
-        prompt: slotPrompt(this.#promptFacts(state, finished), this.#turn.prompt("slots")),
+        prompt: slotPrompt(this.#promptFacts(state, finished, whole), this.#turn.prompt("slots")),
       });
       // A turn that an older release began may have recorded another shape.
       return readingSchemaOf(this.#specs).safeParse(data).data;
@@ -103,6 +107,17 @@ export class FormSpeech {
     return found.slice(0, MAX_CONTACTS);
   }
 
+  /** All there is; asked where the words speak of it. */
+  async #whole(): Promise<number | undefined> {
+    const { entities } = this.#form;
+    if (!entities?.whole || !speaksOfAll(this.#turn.message)) return undefined;
+    const whole = await this.#turn.step(
+      "whole",
+      async () => (await entities.whole!(this.#turn)) ?? null,
+    );
+    return whole ?? undefined;
+  }
+
   async #finished(): Promise<readonly SlotValues[]> {
     const flows = await this.#turn.finishedFlows();
     const results = flows
@@ -112,7 +127,11 @@ export class FormSpeech {
     return results.slice(0, MAX_FINISHED).map(({ slots }) => slots);
   }
 
-  #promptFacts(state: FormState, finished: readonly SlotValues[]): SlotPromptFacts {
+  #promptFacts(
+    state: FormState,
+    finished: readonly SlotValues[],
+    available: number | undefined,
+  ): SlotPromptFacts {
     const { timeZone, acceptedAt } = this.#turn;
     const { slotNames } = this.#texts;
     return {
@@ -124,7 +143,7 @@ export class FormSpeech {
         description: described(slotNames[name] ?? name, spec.description?.[this.#locale]),
         required: isNeeded(spec, state.slots),
       })),
-      known: knownIn(state),
+      known: available === undefined ? knownIn(state) : { ...knownIn(state), available },
       finished,
       lastQuestion: this.#lastQuestion(state),
       examples: this.#form.examples?.[this.#locale],

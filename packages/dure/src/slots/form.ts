@@ -149,6 +149,12 @@ export interface FormEntities {
    * turn that names people, and recorded.
    */
   contacts?(turn: TurnContext): Promise<readonly Contact[]> | readonly Contact[];
+  /**
+   * What "all of it" means to a slot of the type `money`, in whole won: a balance. Asked once in a
+   * turn whose words speak of all there is, and recorded; the model is told it as `available`.
+   * Absent, or without an answer: such words are asked about.
+   */
+  whole?(turn: TurnContext): Promise<number | undefined> | number | undefined;
 }
 
 /**

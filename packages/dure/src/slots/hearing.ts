@@ -36,6 +36,8 @@ export interface HearingFacts extends SlotContext {
   readonly state: FormState;
   /** Values of the entry that ended last, where the words speak of it. */
   readonly last?: SlotValues | undefined;
+  /** What "all of it" means, where the words speak of it. */
+  readonly whole?: number | undefined;
   readonly contacts: readonly Contact[];
   readonly doubted: Readonly<Record<string, string>>;
 }

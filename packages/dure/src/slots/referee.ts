@@ -1,5 +1,5 @@
 import type { DerivedAmount, KnownAmounts } from "../parse/money/derived.ts";
-import { deriveAmounts, showDerived } from "../parse/money/derived.ts";
+import { deriveAmounts, showDerived, speaksOfAll } from "../parse/money/derived.ts";
 import { checkProposal, findsNothing, isQuoteOf, type ProposalCheck } from "../parse/check.ts";
 import { LEXICON } from "../parse/lexicon/index.ts";
 import { has } from "../parse/lexicon/patterns.ts";
@@ -29,6 +29,8 @@ export interface Against extends SlotContext {
   readonly isOneMore?: boolean | undefined;
   /** How many entries the message names: what a sum is split over. */
   readonly people?: number | undefined;
+  /** What "all of it" means, where the words speak of it. */
+  readonly whole?: number | undefined;
   readonly contacts: readonly Contact[];
   /** Whom the item names, as the model says it. */
   readonly name?: SlotValue | undefined;
@@ -236,15 +238,18 @@ function seeLast({ slot, value, quote }: Proposed, against: Against): Sight | un
 /** A sum that the words compute: half of it, 5,000 more. */
 function seeSum({ spec, slot, value, quote }: Proposed, against: Against): Sight | undefined {
   if (!spec.isAmount && spec.type !== "money") return undefined;
-  const { message, slots, before, last, people, locale } = against;
+  const { message, slots, before, last, whole, people, locale } = against;
   const known: KnownAmounts = {
     current: amountOf(slots[slot]) ?? amountOf(before?.[slot]),
     last: amountOf(before?.[slot]) ?? amountOf(last?.[slot]),
+    whole,
     people,
   };
   const ofQuote = quote === "" ? [] : deriveAmounts(quote, known);
   const all: readonly DerivedAmount[] = [...ofQuote, ...deriveAmounts(message, known)];
   const [first] = all.filter(({ isWhole }) => isWhole);
+  // How much all of it is, a model cannot know either.
+  if (!first && whole === undefined && speaksOfAll(quote)) return { sees: "rough", options: [] };
   if (!first) return undefined;
   const same = all.find((one) => one.isWhole && one.value === value);
   if (same) return { sees: "computed", options: [], note: showDerived(same, locale) };

@@ -30,8 +30,8 @@ interface Tea {
 
 const SLOTS = { who: slot.person({ identifies: true }), sum: slot.money() };
 
-/** A form in English alone, whose person has these contacts. */
-function teaShop(contacts: readonly Contact[] = []) {
+/** A form in English alone, whose person has these contacts, and so many won. */
+function teaShop(contacts: readonly Contact[] = [], balance?: number) {
   const texts = formTexts<Tea>("en", {
     slots: SLOTS,
     slotNames: { who: "recipient", sum: "amount" },
@@ -50,7 +50,7 @@ function teaShop(contacts: readonly Contact[] = []) {
       flow: "ORDER",
       slots: SLOTS,
       texts: { en: texts },
-      entities: { contacts: () => contacts },
+      entities: { contacts: () => contacts, whole: () => balance },
       deed: {
         call: "send",
         tool: tool({
@@ -71,6 +71,25 @@ const TO_MOM = reads(
   { slot: "who", value: "엄마", quote: "엄마한테" },
   { slot: "sum", value: 50_000, quote: "5만원" },
 );
+
+test.each([
+  ["send all of it to Mom", "all of it", 70_000, "the whole amount = 70,000 won"],
+  ["everything except 10,000 won to Mom", "everything except 10,000 won", 60_000, "= 60,000 won"],
+])("all there is counts from what the service knows: %s", async (message, quote, sum, shown) => {
+  const reading = reads(
+    { slot: "who", value: "Mom", quote: "Mom" },
+    { slot: "sum", value: sum, quote },
+  );
+
+  const known = await new FormDesk(teaShop([], 70_000), inTurn([reading]), { locale: "en" }).say(
+    message,
+  );
+  const unknown = await new FormDesk(teaShop(), inTurn([reading]), { locale: "en" }).say(message);
+
+  expect(known.message).toContain(shown);
+  expect(known.state.slots).toEqual({ who: "Mom", sum });
+  expect(unknown.nextAction).toBe("ASK");
+});
 
 test("a form that speaks one language speaks it in every session", async () => {
   const desk = new FormDesk(teaShop(), inTurn([]), { locale: "ko" });

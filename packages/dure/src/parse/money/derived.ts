@@ -146,6 +146,14 @@ const WHOLE = /잔액|잔고|통장|전 ?재산|전액|전부|balance|everything
 /** The whole of what stands, or all there is? */
 const UNCLEAR = /전체|총액|(?<![a-z])total(?![a-z])/u;
 
+/** Whether words count from all there is: 전액 보내줘, everything but 10,000 won. Pure. */
+export function speaksOfAll(sentence: string): boolean {
+  const { line, amounts } = readMoneyLine(sentence);
+  const changes = findChanges(line.text, amounts);
+  const isAll = changes.some(({ how }) => how === "all" || how === "except");
+  return isAll || (changes.length > 0 && WHOLE.test(line.text));
+}
+
 /** The amount that is changed: one that is said, or a known one. */
 function fromOf(change: Change, line: MoneyLine, known: KnownAmounts): number | undefined {
   const { base, how } = change;
