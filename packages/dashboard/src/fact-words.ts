@@ -44,7 +44,8 @@ export function shownFact(
   if (value === null || value === undefined || value === "") return "";
 
   const { type = "", options = [] } = slot ?? {};
-  const chosen = options.find((one) => one.value === String(value));
+  const said = typeof value === "string" ? value : JSON.stringify(value);
+  const chosen = options.find((one) => one.value === said);
   if (chosen !== undefined) return chosen.label;
 
   const number = numberIn(value, type);
@@ -53,7 +54,6 @@ export function shownFact(
     return isMoney ? moneyOf(number, language) : number.toLocaleString(language);
   }
 
-  const said = typeof value === "string" ? value : JSON.stringify(value);
   return text.common.facts.values[said] ?? momentOf(said, type, language);
 }
 

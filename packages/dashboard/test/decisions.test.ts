@@ -467,7 +467,10 @@ test("a value of a form is shown by what its slot takes, in the language of the 
   const slotOf = (name: string, type: string, options = chosen): SlotInfo => ({
     ...{ name, label: "의사 선생님", required: true, type, options },
   });
-  const service = { name: "practice", slots: [slotOf("doctor", "choice")] } as ServiceInfo;
+  const service = {
+    name: "practice",
+    slots: [slotOf("doctor", "choice")],
+  } as unknown as ServiceInfo;
   const shown = (language: "ko" | "en", value: unknown, type: string): string =>
     shownFact("one", value, { language, text: TEXTS[language] }, slotOf("one", type));
   const [doctor] = inLanguage(service, "en").slots ?? [];

@@ -109,11 +109,11 @@ export function formStateOf(
 }
 
 /** The few values that a slot takes, as people read them; undefined where it takes others. */
-function choicesOf({ type, options, show }: SlotSpec): SlotDescription["options"] {
-  const values = type === "boolean" ? [true, false] : options?.map(({ value }) => value);
-  if (!values || !show) return undefined;
+function choicesOf(spec: SlotSpec): SlotDescription["options"] {
+  const values = spec.type === "boolean" ? [true, false] : spec.options?.map(({ value }) => value);
+  if (!values || !spec.show) return undefined;
   return values.map((value) => {
-    const labels = { ko: show(value, "ko"), en: show(value, "en") };
+    const labels = { ko: spec.show!(value, "ko"), en: spec.show!(value, "en") };
     return { value: String(value), label: labels.ko, labels };
   });
 }

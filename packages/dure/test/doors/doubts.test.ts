@@ -49,7 +49,8 @@ const agUi: Opening = async (threadId) => {
     await agent.runAgent(parameters, { onEvent: ({ event }) => void events.push(event) });
     const { result } = events.at(-1) as unknown as { readonly result: { readonly ui_hint: Hint } };
     hint = result.ui_hint;
-    return { text: String(agent.messages.at(-1)?.content), buttons: hint.buttons };
+    const content = agent.messages.at(-1)?.content;
+    return { text: typeof content === "string" ? content : "", buttons: hint.buttons };
   };
   return {
     say(content) {

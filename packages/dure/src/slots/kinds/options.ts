@@ -33,7 +33,7 @@ export const SWITCH: OptionKind = {
   is: (value) => typeof value === "boolean",
 };
 
-export const FUNCTION: OptionKind = {
+const FUNCTION: OptionKind = {
   takes: "a function",
   is: (value) => typeof value === "function",
 };
