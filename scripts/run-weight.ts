@@ -116,8 +116,8 @@ async function tellAxe(url: string): Promise<number> {
 
 async function tellLighthouse(url: string, place: string): Promise<void> {
   const lighthouse = await installLighthouse(place);
-  const looker = { lighthouse, place, slowdown: USUAL_SLOWDOWN };
-  const first = await lookAt(url, looker);
+  const poller = { lighthouse, place, slowdown: USUAL_SLOWDOWN };
+  const first = await lookAt(url, poller);
   if (first === undefined) throw new Error("Lighthouse gave no report of the first page.");
   const power = first.environment.benchmarkIndex;
   const slowdown = slowdownOf(power);
@@ -128,7 +128,7 @@ async function tellLighthouse(url: string, place: string): Promise<void> {
   for (const page of LOOKED_AT) {
     const reports: Report[] = [];
     for (let look = 1; look <= LOOKS; look += 1) {
-      const report = await lookAt(url + page, { ...looker, slowdown });
+      const report = await lookAt(url + page, { ...poller, slowdown });
       const score = report === undefined ? "no report" : scoresOf([report]);
       console.log(`             look ${look} of ${LOOKS} at ${page}: ${score}`);
       if (report !== undefined) reports.push(report);

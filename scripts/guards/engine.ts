@@ -247,7 +247,7 @@ export const ENGINE_GUARDS: readonly Guard[] = [
   },
   {
     id: "tools.once",
-    at: { file: `${ENGINE}/agent/told-calls.ts` },
+    at: { file: `${ENGINE}/agent/tool-call-events.ts` },
     find: "if (!this.#told.has(markOf(event)!)) this",
     replace: "this",
     tests: toolEvents("the call of a turn that another process takes over is told once"),

@@ -191,7 +191,7 @@ export const NETWORK_GUARDS: readonly Guard[] = [
   },
   {
     id: "secrets.lent",
-    at: { file: `${SANDBOX}/ready-for.ts` },
+    at: { file: `${SANDBOX}/prepare-process.ts` },
     find: "lent.push({ ...place, source: copy });",
     replace: "",
     tests: sandbox("lends an allowed secret"),
@@ -319,7 +319,7 @@ export const NETWORK_GUARDS: readonly Guard[] = [
   },
   {
     id: "sandbox.root",
-    at: { file: `${SANDBOX}/surroundings.ts` },
+    at: { file: `${SANDBOX}/base-mounts.ts` },
     find: '"/", ...secrets, ...setting.hidden,',
     replace: "...secrets, ...setting.hidden,",
     tests: readable("the list of what a worker can read beyond the allow-list is empty"),
@@ -335,7 +335,7 @@ export const NETWORK_GUARDS: readonly Guard[] = [
   },
   {
     id: "sandbox.shown.secrets",
-    at: { file: `${SANDBOX}/surroundings.ts` },
+    at: { file: `${SANDBOX}/base-mounts.ts` },
     find: "(at) => !secrets.some((secret) => isWithin(at, secret)),",
     replace: "() => true,",
     tests: readable("the list of what a worker can read beyond the allow-list is empty"),
@@ -351,7 +351,7 @@ export const NETWORK_GUARDS: readonly Guard[] = [
   },
   {
     id: "memory.one-process",
-    at: { file: `${SANDBOX}/gate.ts` },
+    at: { file: `${SANDBOX}/launch-script.ts` },
     find: "`ulimit -d ${Math.ceil(order.dataBytes / 1_024)} 2>/dev/null`",
     replace: '"true"',
     tests: sandbox("memory is watched where the machine has no control groups for it"),

@@ -251,7 +251,7 @@ export const PLAN_GUARDS: readonly Guard[] = [
   {
     id: "plan.talk.away",
     at: { file: `${PLANS}/port/pair-talk.ts` },
-    find: "return wordsIn(await this.#surely(wait, signal));",
+    find: "return wordsIn(await this.#retryUntilAnswered(wait, signal));",
     replace: "return wordsIn(await wait());",
     tests: pairTalk(
       "a database that is away while a question is asked is waited for, and is no answer",

@@ -1,6 +1,6 @@
 import type { Conversations } from "../engine/api.ts";
 import type { Database } from "../durable/database.ts";
-import { Looker, type LookResult } from "../durable/looker.ts";
+import { Poller, type PollResult } from "../durable/poller.ts";
 import { enqueue, type Outbox } from "../durable/outbox.ts";
 import type { FailureVerdict, OutsideHandler } from "../durable/outbox-handler.ts";
 import type { ProcessLease } from "../durable/processes.ts";
@@ -37,7 +37,7 @@ export interface PushesOptions {
 }
 
 /** What an entry of the outbox holds. */
-interface Told {
+interface PushEntry {
   readonly taskId: string;
   readonly id: string;
 }
@@ -59,16 +59,16 @@ export class Pushes {
   readonly #options: PushesOptions;
   readonly #pushes: PushRows;
   readonly #tasks: TaskRows;
-  readonly #looker: Looker;
+  readonly #poller: Poller;
 
   constructor(options: PushesOptions) {
     const { database, clock, logger, lease } = options;
     this.#options = options;
     this.#pushes = new PushRows(database);
     this.#tasks = new TaskRows(database);
-    this.#looker = new Looker({
+    this.#poller = new Poller({
       what: "tasks that clients are told of",
-      look: () => this.#look(),
+      poll: () => this.#look(),
       everyMs: LOOK_EVERY_MS,
       clock,
       logger,
@@ -77,18 +77,18 @@ export class Pushes {
   }
 
   start(): void {
-    this.#looker.start();
+    this.#poller.start();
   }
 
   async stop(): Promise<void> {
-    await this.#looker.stop();
+    await this.#poller.stop();
   }
 
   /** Sends to the receivers. */
   handler(): OutsideHandler {
     return {
       send: async (payload, { key, signal }) => {
-        const { taskId, id } = payload as unknown as Told;
+        const { taskId, id } = payload as unknown as PushEntry;
         const push = (await this.#pushes.list(taskId)).find((one) => one.id === id);
         const [task] = await this.#tasks.tasks([taskId], null);
         if (push && task) await this.#send(push, task, { key, signal });
@@ -120,9 +120,9 @@ export class Pushes {
     if (status < 200 || status > 299) throw new WebhookError(status, retryAfter);
   }
 
-  async #look(): Promise<LookResult> {
+  async #look(): Promise<PollResult> {
     const due = await this.#pushes.due(AT_ONCE);
-    if (due.length === 0) return "rest";
+    if (due.length === 0) return "idle";
 
     const ids = [...new Set(due.map(({ taskId }) => taskId))];
     const tasks = await this.#tasks.tasks(ids, null);
@@ -131,7 +131,7 @@ export class Pushes {
       if (task) await this.#take(push, task);
     }
 
-    return due.length === AT_ONCE ? "again" : "rest";
+    return due.length === AT_ONCE ? "more" : "idle";
   }
 
   /** The row says what was told before it is sent; both are one transaction. */

@@ -11,7 +11,7 @@ export type StreamJson =
   | { readonly statusUpdate: object };
 
 /** Which turn of which task is told. */
-export interface Told {
+export interface TaskTurnRef {
   readonly taskId: string;
   readonly contextId: string;
   readonly turnId: string;
@@ -19,11 +19,11 @@ export interface Told {
 
 /** The words of one turn as an artifact that grows. Words that are void are replaced. */
 export class TaskTeller {
-  readonly #told: Told;
+  readonly #told: TaskTurnRef;
   #text = "";
   #isVoid = false;
 
-  constructor(told: Told) {
+  constructor(told: TaskTurnRef) {
     this.#told = told;
   }
 

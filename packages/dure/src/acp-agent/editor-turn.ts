@@ -1,5 +1,5 @@
 import type { TurnFrame } from "../client/index.ts";
-import { SaidText } from "../kernel/said-text.ts";
+import { AppendOnlyText } from "../kernel/append-only-text.ts";
 import type { Done } from "../kernel/turn-events.ts";
 import { refusalIn, type AcpWords } from "./words.ts";
 
@@ -8,7 +8,7 @@ import { refusalIn, type AcpWords } from "./words.ts";
  * restart is sent only behind them.
  */
 export class EditorTurn {
-  readonly #said = new SaidText();
+  readonly #said = new AppendOnlyText();
   readonly #words: AcpWords;
 
   constructor(words: AcpWords) {

@@ -31,7 +31,7 @@ export interface AcpWords {
 }
 
 /** A refusal, or a reason, as its reader reads it. */
-interface Said {
+interface ProblemText {
   readonly code: string;
   readonly message: string;
   readonly hint?: string | undefined;
@@ -48,12 +48,12 @@ export function sentenceIn({ server }: AcpWords, sentence: string): string {
 }
 
 /** Pure. */
-export function refusalIn({ server }: AcpWords, said: Said): string {
+export function refusalIn({ server }: AcpWords, said: ProblemText): string {
   return server.refusal(said) ?? [said.message, said.hint].filter(Boolean).join(" ");
 }
 
 /** Why a run stands as it does. Pure. */
-export function reasonIn({ server }: AcpWords, said: Said): string {
+export function reasonIn({ server }: AcpWords, said: ProblemText): string {
   return server.reason(said) ?? said.message;
 }
 

@@ -47,11 +47,11 @@ export function askedRun(input: AgUiInput): AskedRun {
   };
 }
 
-type Said = Pick<Extract<AskedRun, { kind: "message" }>, "text" | "files">;
+type RunInput = Pick<Extract<AskedRun, { kind: "message" }>, "text" | "files">;
 
-const NOTHING: Said = { text: "", files: [] };
+const NOTHING: RunInput = { text: "", files: [] };
 
-function saidBy(input: AgUiInput, resume: Resume | undefined): Said {
+function saidBy(input: AgUiInput, resume: Resume | undefined): RunInput {
   return resume ? { text: replyOf(resume), files: [] } : lastMessage(input);
 }
 
@@ -85,7 +85,7 @@ function replyOf({ status, payload }: Resume): string {
   return said === false ? "no" : "ok";
 }
 
-function lastMessage({ messages }: AgUiInput): Said {
+function lastMessage({ messages }: AgUiInput): RunInput {
   const last = messages.at(-1);
   if (last?.role !== "user") {
     throw fieldError("REQUEST_INVALID", "messages", "does not end with a message of the user");

@@ -4,7 +4,7 @@ import { messageOf } from "../kernel/errors.ts";
 import type { AccountDetail, ChannelAccount, ChannelPort } from "../rooms/channel-adapter.ts";
 import type { AccountState } from "../kernel/rooms.ts";
 
-interface Told {
+interface AccountNotice {
   readonly account: ChannelAccount;
   readonly state: AccountState;
   readonly detail: AccountDetail | undefined;
@@ -27,8 +27,8 @@ const MAX_ATTEMPTS = 10;
 export class StateTeller {
   readonly #port: ChannelPort;
   readonly #clock: Clock;
-  #wanted: Told | undefined;
-  #last: Told | undefined;
+  #wanted: AccountNotice | undefined;
+  #last: AccountNotice | undefined;
   #telling: Promise<void> | undefined;
 
   constructor(port: ChannelPort) {
@@ -56,7 +56,7 @@ export class StateTeller {
   async #tellWanted(): Promise<void> {
     let attempts = 0;
     while (this.#wanted !== undefined) {
-      const told: Told = this.#wanted;
+      const told: AccountNotice = this.#wanted;
       await told.after;
       if (this.#wanted !== told) continue;
       try {
@@ -79,7 +79,7 @@ export class StateTeller {
   }
 }
 
-function isSame(one: Told["detail"], other: Told["detail"]): boolean {
+function isSame(one: AccountNotice["detail"], other: AccountNotice["detail"]): boolean {
   if (one === undefined || other === undefined) return one === other;
   return sentenceOf(one) === sentenceOf(other);
 }

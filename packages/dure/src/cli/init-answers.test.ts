@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Finding } from "./doctor/finding.ts";
-import { askInit, chosenOf, type Asked } from "./init-answers.ts";
+import { askInit, chosenOf, type InitPrompter } from "./init-answers.ts";
 
 /** A person who says these lines, one for each question, and then leaves. */
 function personWho(lines: readonly string[], finding: Partial<Finding> = {}) {
@@ -8,7 +8,7 @@ function personWho(lines: readonly string[], finding: Partial<Finding> = {}) {
   const told: string[] = [];
   const tried: string[] = [];
   const leaving = new AbortController();
-  const asked: Asked = {
+  const asked: InitPrompter = {
     ask: async (question) => (told.push(question), left.shift()),
     askSecret: async (question) => (told.push(question), left.shift()),
     tell: (text) => void told.push(text),
@@ -73,7 +73,7 @@ test("a key that could not be tried is kept, and that is said", async () => {
 
 test("a person who leaves while the key is tried gets no team", async () => {
   const { asked, told, leave } = personWho(["k1"]);
-  const slow: Asked = {
+  const slow: InitPrompter = {
     ...asked,
     tryKey: async () => (leave(), { name: "model", status: "ok", detail: "" }),
   };

@@ -24,7 +24,7 @@ export interface InitAnswers {
 }
 
 /** The person who makes the team. */
-export interface Asked {
+export interface InitPrompter {
   /** Undefined: the person has left. */
   readonly ask: (question: string) => Promise<string | undefined>;
   /** The same, without showing what is typed. */
@@ -46,7 +46,7 @@ const TRIES = 3;
  * written, and nothing is to be written.
  */
 export async function askInit(
-  asked: Asked,
+  asked: InitPrompter,
   given: Partial<InitAnswers>,
 ): Promise<InitAnswers | undefined> {
   const locale =
@@ -64,7 +64,7 @@ export async function askInit(
 }
 
 async function askRest(
-  asked: Asked,
+  asked: InitPrompter,
   given: Partial<InitAnswers> & Pick<InitAnswers, "locale">,
 ): Promise<InitAnswers | undefined> {
   const { locale } = given;
@@ -106,7 +106,7 @@ interface Choosing<Value extends string> {
 
 /** One of a few, by its word or its number; an empty line is the first choice of the program. */
 async function choose<Value extends string>(
-  { ask, tell }: Asked,
+  { ask, tell }: InitPrompter,
   { question, choices, usual, words }: Choosing<Value>,
 ): Promise<Value | undefined> {
   const values = Object.keys(choices) as Value[];
@@ -140,7 +140,7 @@ export function chosenOf<Value extends string>(
  * person has left.
  */
 async function askKey(
-  { askSecret, tell, tryKey, left }: Asked,
+  { askSecret, tell, tryKey, left }: InitPrompter,
   provider: Provider,
   locale: Locale,
 ): Promise<string | undefined> {

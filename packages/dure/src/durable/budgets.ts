@@ -3,7 +3,7 @@ import type { Database } from "./database.ts";
 import type { Notifications } from "./notify.ts";
 import type { RetentionRule } from "./retention.ts";
 import { storable } from "./storable.ts";
-import { surely } from "./surely.ts";
+import { retryUntilAnswered } from "./retry-until-answered.ts";
 import { FencedError, type JournalRow, type StoredModelCall } from "./turns.ts";
 
 /** What is counted: tokens in and out together, or millionths of a US dollar. */
@@ -147,7 +147,7 @@ export class BudgetStore {
   /** Throws `FencedError`. */
   async reserve(reservation: BudgetReservation): Promise<ReserveAnswer> {
     const values = [storable({ ...reservation, process: this.#process })];
-    const answer = await this.#surely<ReserveAnswer | { readonly outcome: "fenced" }>(
+    const answer = await this.#retryUntilAnswered<ReserveAnswer | { readonly outcome: "fenced" }>(
       { name: "reserve_budget", text: "select dure.reserve_budget($1) as value" },
       values,
     );
@@ -161,7 +161,7 @@ export class BudgetStore {
 
   /** Whether an earlier life of the turn has reserved at this place. */
   async isReserved(turn: string, place: string): Promise<boolean> {
-    return this.#surely(
+    return this.#retryUntilAnswered(
       {
         name: "find_budget",
         text: `select exists (select from dure.budget_reservations
@@ -183,7 +183,7 @@ export class BudgetStore {
     need: number,
     want: number,
   ): Promise<{ readonly granted: number; readonly left: number } | null> {
-    const answer = await this.#surely<{
+    const answer = await this.#retryUntilAnswered<{
       outcome: "granted" | "fenced";
       granted: number;
       left: number;
@@ -202,7 +202,7 @@ export class BudgetStore {
    * many.
    */
   async fold(): Promise<number> {
-    return this.#surely(
+    return this.#retryUntilAnswered(
       { name: "fold_budget", text: "select dure.fold_budget($1, null) as value" },
       [this.#process],
     );
@@ -210,7 +210,7 @@ export class BudgetStore {
 
   /** Gives back what is left of one block; nothing may be open in it. */
   async giveBack(pool: string): Promise<void> {
-    await this.#surely(
+    await this.#retryUntilAnswered(
       { name: "return_budget", text: "select dure.return_budget($1, $2)::text as value" },
       [this.#process, pool],
     );
@@ -271,7 +271,7 @@ export class BudgetStore {
     );
   }
 
-  #surely<Value>(
+  #retryUntilAnswered<Value>(
     statement: { name: string; text: string },
     values: readonly unknown[],
   ): Promise<Value> {
@@ -279,6 +279,6 @@ export class BudgetStore {
       const [row] = await this.#database.query<{ value: Value }>(statement, values);
       return row!.value;
     };
-    return surely(ask, { clock: this.#clock, signal: this.#lease });
+    return retryUntilAnswered(ask, { clock: this.#clock, signal: this.#lease });
   }
 }

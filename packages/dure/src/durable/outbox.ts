@@ -7,7 +7,7 @@ import type { Logger } from "../kernel/logger.ts";
 import type { NewPlatformEvent } from "../wire/events.ts";
 import type { Database, Queryable, Transaction } from "./database.ts";
 import { EVENTS_TOPIC } from "./event-rows.ts";
-import { Looker, type LookResult } from "./looker.ts";
+import { Poller, type PollResult } from "./poller.ts";
 import type { Notifications } from "./notify.ts";
 import type {
   GivenUp,
@@ -64,7 +64,7 @@ export class Outbox {
   readonly #delivering = new Set<number>();
   /** Transactional entries that are being run here. */
   readonly #committing = new Set<number>();
-  readonly #looker: Looker;
+  readonly #poller: Poller;
   #unsubscribe: (() => void) | undefined;
 
   constructor(options: OutboxOptions) {
@@ -72,9 +72,9 @@ export class Outbox {
     this.#clock = options.clock ?? systemClock;
     this.#signal = AbortSignal.any([this.#over.signal, options.lease.signal]);
 
-    this.#looker = new Looker({
+    this.#poller = new Poller({
       what: "what is to be sent",
-      look: () => this.#drain(),
+      poll: () => this.#drain(),
       everyMs: LOOK_EVERY,
       clock: this.#clock,
       logger: options.logger,
@@ -102,7 +102,7 @@ export class Outbox {
 
   start(): void {
     this.#unsubscribe ??= this.#options.notifications?.subscribe(OUTBOX_TOPIC, () => this.wake());
-    this.#looker.start();
+    this.#poller.start();
   }
 
   /** After the commit of `enqueue`: this process looks at once, the others are told. */
@@ -112,7 +112,7 @@ export class Outbox {
   }
 
   wake(): void {
-    this.#looker.wake();
+    this.#poller.wake();
   }
 
   /**
@@ -120,7 +120,7 @@ export class Outbox {
    */
   async stop(options: { graceMs?: number } = {}): Promise<void> {
     this.#unsubscribe?.();
-    await this.#looker.stop();
+    await this.#poller.stop();
     const cancel = this.#clock.after(options.graceMs ?? 5_000, () =>
       this.#over.abort(new DOMException("The outbox was stopped.", "AbortError")),
     );
@@ -162,10 +162,10 @@ export class Outbox {
     return this.#running.size;
   }
 
-  async #drain(): Promise<LookResult> {
+  async #drain(): Promise<PollResult> {
     const { database, lease, concurrency = CONCURRENCY } = this.#options;
     const free = concurrency - this.#running.size;
-    if (free <= 0 || this.#handlers.size === 0) return "rest";
+    if (free <= 0 || this.#handlers.size === 0) return "idle";
 
     await lease.whenHeld({ signal: this.#signal });
     const handlers = new Map(this.#handlers); // one may be taken away while these statements run

@@ -2,7 +2,7 @@ import type { Clock } from "../kernel/clock.ts";
 import { DureError } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/logger.ts";
 import type { Database, Transaction } from "./database.ts";
-import { Looker } from "./looker.ts";
+import { Poller } from "./poller.ts";
 import type { Notifications } from "./notify.ts";
 import { storable } from "./storable.ts";
 
@@ -45,7 +45,7 @@ const ASK_AGAIN_MS = 250;
  */
 export class Pauses {
   readonly #options: PausesOptions;
-  readonly #looker: Looker;
+  readonly #poller: Poller;
   readonly #listeners = new Set<() => void>();
   #paused: ReadonlyMap<string, Pause> = new Map();
   #seenAt: number | undefined;
@@ -54,9 +54,9 @@ export class Pauses {
   constructor(options: PausesOptions) {
     const { clock, logger, signal } = options;
     this.#options = options;
-    this.#looker = new Looker({
+    this.#poller = new Poller({
       what: "paused agents",
-      look: () => this.#look(),
+      poll: () => this.#look(),
       everyMs: LOOK_EVERY_MS,
       clock,
       logger,
@@ -67,14 +67,14 @@ export class Pauses {
   /** Resolves after the first look. */
   async start(): Promise<void> {
     const { notifications } = this.#options;
-    this.#unsubscribe ??= notifications.subscribe(PAUSES_TOPIC, () => this.#looker.wake());
-    this.#looker.start();
-    await this.#looker.looked;
+    this.#unsubscribe ??= notifications.subscribe(PAUSES_TOPIC, () => this.#poller.wake());
+    this.#poller.start();
+    await this.#poller.settled;
   }
 
   async stop(): Promise<void> {
     this.#unsubscribe?.();
-    await this.#looker.stop();
+    await this.#poller.stop();
   }
 
   // --- looking
@@ -141,21 +141,21 @@ export class Pauses {
       await tx.query(EMIT, [storable([{ type, role: "system", agent, data: { by } }])]);
       return true;
     });
-    await this.#looker.look();
+    await this.#poller.poll();
     for (const topic of [PAUSES_TOPIC, "events"]) notifications.publish(topic);
     return isChanged;
   }
 
-  async #look(): Promise<"rest"> {
+  async #look(): Promise<"idle"> {
     const { database, clock } = this.#options;
     const askedAt = clock.monotonic();
     const rows = await database.query<PauseRow>(PAUSED);
     const isSame = rows.length === this.#paused.size && rows.every((row) => this.#knows(row));
     this.#seenAt = askedAt;
-    if (isSame) return "rest";
+    if (isSame) return "idle";
     this.#paused = new Map(rows.map((row) => [row.agent, pauseOf(row)]));
     for (const listener of this.#listeners) listener();
-    return "rest";
+    return "idle";
   }
 
   #knows({ agent, at }: PauseRow): boolean {
@@ -170,7 +170,7 @@ export class Pauses {
         this.#seenAt !== undefined && clock.monotonic() - this.#seenAt <= SEEN_HOLDS_MS;
       if (isFresh) return;
       const before = this.#seenAt;
-      await this.#looker.look();
+      await this.#poller.poll();
       if (this.#seenAt === before) await clock.sleep(ASK_AGAIN_MS, { signal });
     }
   }

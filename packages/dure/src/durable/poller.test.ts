@@ -2,58 +2,58 @@ import { describe, expect, test } from "vitest";
 import { DureError } from "../kernel/errors.ts";
 import { silentLogger, type Logger } from "../kernel/logger.ts";
 import { TestClock } from "../kernel/test-clock.ts";
-import { Looker, type LookerOptions, type LookResult } from "./looker.ts";
+import { Poller, type PollerOptions, type PollResult } from "./poller.ts";
 
 /** Milliseconds between two looks. */
 const EVERY = 400;
 
-describe("when it looks", () => {
+describe("a poller polls", () => {
   test("at once with the start, then after each pause", async () => {
-    const { looker, clock, looks } = harness();
+    const { poller, clock, looks } = harness();
 
-    looker.start();
-    looker.start();
+    poller.start();
+    poller.start();
     await clock.pass(2 * EVERY);
 
     expect(looks).toEqual([0, EVERY, 2 * EVERY]);
   });
 
   test("first after the pause that the start names", async () => {
-    const { looker, clock, looks } = harness();
+    const { poller, clock, looks } = harness();
 
-    looker.start({ inMs: 1_000 });
+    poller.start({ inMs: 1_000 });
     await clock.pass(1_000);
 
     expect(looks).toEqual([1_000]);
   });
 
   test("at a wake-up, and the next pause begins there", async () => {
-    const { looker, clock, looks } = harness();
-    looker.start();
+    const { poller, clock, looks } = harness();
+    poller.start();
     await clock.pass(300);
 
-    looker.wake();
+    poller.wake();
     await clock.pass(EVERY);
 
     expect(looks).toEqual([0, 300, 300 + EVERY]);
   });
 
-  test("before the start only when it is told to, not at a wake-up", async () => {
-    const { looker, clock, looks } = harness();
+  test("before its start when it is asked to, and not at a wake-up", async () => {
+    const { poller, clock, looks } = harness();
 
-    looker.wake();
+    poller.wake();
     expect(looks).toEqual([]);
-    await looker.look();
+    await poller.poll();
     await clock.pass(5 * EVERY);
 
     expect(looks).toEqual([0]);
   });
 
-  test("at once again, or after a pause of its own, when the look says so", async () => {
-    const results: LookResult[] = ["again", "again", { pauseMs: 50 }];
-    const { looker, clock, looks } = harness({ look: async () => results.shift() ?? "rest" });
+  test("again at once, or after another pause, as the last poll answered", async () => {
+    const results: PollResult[] = ["more", "more", { pauseMs: 50 }];
+    const { poller, clock, looks } = harness({ poll: async () => results.shift() ?? "idle" });
 
-    looker.start();
+    poller.start();
     await clock.pass(50);
 
     expect(looks).toEqual([0, 0, 0, 50]);
@@ -63,14 +63,14 @@ describe("when it looks", () => {
 
 describe("one look at a time", () => {
   test("any number of wake-ups during a look cause exactly one more", async () => {
-    const held = Promise.withResolvers<LookResult>();
-    const { looker, clock, looks } = harness({ look: () => held.promise });
-    looker.start();
+    const held = Promise.withResolvers<PollResult>();
+    const { poller, clock, looks } = harness({ poll: () => held.promise });
+    poller.start();
 
-    for (let i = 0; i < 5; i++) looker.wake();
+    for (let i = 0; i < 5; i++) poller.wake();
     await clock.pass(10);
     expect(looks).toEqual([0]);
-    held.resolve("rest");
+    held.resolve("idle");
     await clock.pass(10);
 
     expect(looks).toEqual([0, 10]);
@@ -79,13 +79,13 @@ describe("one look at a time", () => {
   test("a wake-up in the moment in which a look ends is not lost", async () => {
     // A promise that resolves later by one tick each time finds every moment of the end.
     for (let ticks = 0; ticks < 8; ticks++) {
-      const { looker, clock, looks } = harness();
-      looker.start();
+      const { poller, clock, looks } = harness();
+      poller.start();
       let tick = Promise.resolve();
       for (let i = 0; i < ticks; i++) tick = tick.then(() => {});
       await tick;
 
-      looker.wake();
+      poller.wake();
       await clock.pass(0);
 
       expect(looks, `after ${ticks} ticks`).toEqual([0, 0]);
@@ -94,13 +94,13 @@ describe("one look at a time", () => {
 
   test("waiting for a look means one that began after the call", async () => {
     const ends: (() => void)[] = [];
-    const look = (): Promise<LookResult> =>
-      new Promise((resolve) => ends.push(() => resolve("rest")));
-    const { looker, clock } = harness({ look });
-    looker.start();
+    const poll = (): Promise<PollResult> =>
+      new Promise((resolve) => ends.push(() => resolve("idle")));
+    const { poller, clock } = harness({ poll });
+    poller.start();
     let isOver = false;
 
-    void looker.look().then(() => (isOver = true));
+    void poller.poll().then(() => (isOver = true));
     ends[0]!();
     await clock.pass(0);
     expect(isOver).toBe(false);
@@ -113,12 +113,12 @@ describe("one look at a time", () => {
 
 describe("a look that fails", () => {
   test("follows again later each time, in bounds, and is told ever more seldom", async () => {
-    const { looker, clock, looks, lines } = harness({
-      look: () => Promise.reject(new DureError("DATABASE_UNREACHABLE", "No answer.")),
+    const { poller, clock, looks, lines } = harness({
+      poll: () => Promise.reject(new DureError("DATABASE_UNREACHABLE", "No answer.")),
       random: () => 1,
     });
 
-    looker.start();
+    poller.start();
     await clock.pass(800 + 1_600 + 2_000 + 2_000);
 
     expect(looks).toEqual([0, 800, 2_400, 4_400, 6_400]);
@@ -133,15 +133,15 @@ describe("a look that fails", () => {
 
   test("is told when its reason is another one, and when looks work again", async () => {
     const reasons = ["a", "a", "a", "b"];
-    const { looker, lines, told } = harness({
-      look: async () => {
+    const { poller, lines, told } = harness({
+      poll: async () => {
         const reason = reasons.shift();
         if (reason !== undefined) throw new Error(reason);
-        return "rest";
+        return "idle";
       },
     });
 
-    for (let look = 0; look < 6; look++) await looker.look();
+    for (let look = 0; look < 6; look++) await poller.poll();
 
     expect(lines.map(({ error }) => error)).toEqual(["a", "a", "b"]);
     expect(told).toEqual(["looks for letters work again"]);
@@ -152,10 +152,10 @@ describe("a look that fails", () => {
     const often = harness(fails);
     const rare = harness({ ...fails, everyMs: 3_600_000, random: () => 1 });
 
-    await often.looker.look();
-    often.looker.start({ inMs: 1 });
+    await often.poller.poll();
+    often.poller.start({ inMs: 1 });
     await often.clock.pass(1);
-    rare.looker.start();
+    rare.poller.start();
     await rare.clock.pass(0);
 
     expect(often.clock.waiting[0]).toBeGreaterThanOrEqual(EVERY);
@@ -164,41 +164,41 @@ describe("a look that fails", () => {
 
   test("does not hold up a wake-up, and the first success ends the long pauses", async () => {
     let isBroken = true;
-    const { looker, clock, looks } = harness({
-      look: async () => {
+    const { poller, clock, looks } = harness({
+      poll: async () => {
         if (isBroken) throw new Error("no");
-        return "rest";
+        return "idle";
       },
       random: () => 1,
     });
-    looker.start();
+    poller.start();
     await clock.pass(3_000);
     expect(looks).toEqual([0, 800, 2_400]);
 
     isBroken = false;
-    looker.wake();
+    poller.wake();
     await clock.pass(EVERY);
 
     expect(looks.slice(3)).toEqual([3_000, 3_000 + EVERY]);
   });
 
   test("throws nothing at its caller, not even where it throws at once", async () => {
-    const { looker, lines } = harness({
-      look: () => {
+    const { poller, lines } = harness({
+      poll: () => {
         throw new Error("at once");
       },
     });
 
-    await expect(looker.look()).resolves.toBeUndefined();
+    await expect(poller.poll()).resolves.toBeUndefined();
 
     expect(lines.map(({ error }) => error)).toEqual(["at once"]);
   });
 
   test("is not worth a line when the process has closed its database", async () => {
     const closed = new DureError("DATABASE_CLOSED", "Closed.");
-    const { looker, lines } = harness({ look: () => Promise.reject(closed) });
+    const { poller, lines } = harness({ poll: () => Promise.reject(closed) });
 
-    await looker.look();
+    await poller.poll();
 
     expect(lines).toEqual([]);
   });
@@ -206,20 +206,20 @@ describe("a look that fails", () => {
 
 describe("the end", () => {
   test("waits for the look that runs, says nothing of its failure, and no look follows", async () => {
-    const held = Promise.withResolvers<LookResult>();
-    const { looker, clock, looks, lines } = harness({ look: () => held.promise });
-    looker.start();
-    looker.wake();
+    const held = Promise.withResolvers<PollResult>();
+    const { poller, clock, looks, lines } = harness({ poll: () => held.promise });
+    poller.start();
+    poller.wake();
     let isStopped = false;
 
-    const stopping = [looker.stop(), looker.stop()];
+    const stopping = [poller.stop(), poller.stop()];
     void Promise.all(stopping).then(() => (isStopped = true));
     await clock.pass(EVERY);
     expect(isStopped).toBe(false);
     held.reject(new Error("cut off"));
     await Promise.all(stopping);
-    looker.wake();
-    await looker.look();
+    poller.wake();
+    await poller.poll();
     await clock.pass(10 * EVERY);
 
     expect(looks).toEqual([0]);
@@ -229,26 +229,26 @@ describe("the end", () => {
 
   test("aborts the signal of the look that runs", async () => {
     const seen: AbortSignal[] = [];
-    const { looker } = harness({
-      look: (signal) => {
+    const { poller } = harness({
+      poll: (signal) => {
         seen.push(signal);
         return new Promise((resolve) =>
-          signal.addEventListener("abort", () => resolve("again"), { once: true }),
+          signal.addEventListener("abort", () => resolve("more"), { once: true }),
         );
       },
     });
-    looker.start();
+    poller.start();
 
-    await looker.stop();
+    await poller.stop();
 
     expect(seen.map(({ aborted }) => aborted)).toEqual([true]);
   });
 
   test("before the start nothing is begun, and a start after it begins nothing", async () => {
-    const { looker, clock, looks } = harness();
+    const { poller, clock, looks } = harness();
 
-    await looker.stop();
-    looker.start();
+    await poller.stop();
+    poller.start();
     await clock.pass(EVERY);
 
     expect(looks).toEqual([]);
@@ -257,12 +257,12 @@ describe("the end", () => {
 
   test("comes with the end of the process's lease, too", async () => {
     const lease = new AbortController();
-    const { looker, clock, looks } = harness({ signal: lease.signal });
-    looker.start();
+    const { poller, clock, looks } = harness({ signal: lease.signal });
+    poller.start();
     await clock.pass(0);
 
     lease.abort(new Error("fenced"));
-    looker.wake();
+    poller.wake();
     await clock.pass(3 * EVERY);
 
     expect(looks).toEqual([0]);
@@ -270,7 +270,7 @@ describe("the end", () => {
   });
 });
 
-function harness(options: Partial<LookerOptions> = {}) {
+function harness(options: Partial<PollerOptions> = {}) {
   const clock = new TestClock();
   const looks: number[] = [];
   const told: string[] = [];
@@ -278,17 +278,17 @@ function harness(options: Partial<LookerOptions> = {}) {
   const warn: Logger["warn"] = (fields, message) =>
     void lines.push({ ...(fields as { error: string; failures: number }), message });
   const info: Logger["info"] = (_fields, message) => void told.push(message);
-  const { look = async () => "rest" as const, ...rest } = options;
-  const looker = new Looker({
+  const { poll = async () => "idle" as const, ...rest } = options;
+  const poller = new Poller({
     what: "letters",
     everyMs: EVERY,
     clock,
     logger: { ...silentLogger, warn, info },
     ...rest,
-    look: (signal) => {
+    poll: (signal) => {
       looks.push(clock.now());
-      return look(signal);
+      return poll(signal);
     },
   });
-  return { looker, clock, looks, lines, told };
+  return { poller, clock, looks, lines, told };
 }

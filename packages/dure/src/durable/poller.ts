@@ -2,133 +2,108 @@ import type { Cancel, Clock } from "../kernel/clock.ts";
 import { codeOf, messageOf } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/logger.ts";
 
-/**
- * What a look found out about the next one: at once, after the usual pause, or
- * after a pause of its own.
- */
-export type LookResult = "again" | "rest" | { readonly pauseMs: number };
+/** When to poll next: at once (`more`), after the usual pause (`idle`), or after its own pause. */
+export type PollResult = "more" | "idle" | { readonly pauseMs: number };
 
-export interface LookerOptions {
-  /**
-   * What is looked for, in log lines: "could not look for jobs; looking again
-   * in 800 ms".
-   */
+export interface PollerOptions {
+  /** What it polls for, in log lines: "could not look for jobs; looking again in 800 ms". */
   readonly what: string;
-  /**
-   * One look. Its signal aborts with `stop`; whatever it throws costs one log
-   * line at most.
-   */
-  readonly look: (signal: AbortSignal) => Promise<LookResult>;
-  /**
-   * Between two looks, milliseconds. A wake-up may be lost; a look finds what
-   * waits.
-   */
+  /** Polls once. `stop` aborts its signal; an error it throws costs at most one log line. */
+  readonly poll: (signal: AbortSignal) => Promise<PollResult>;
+  /** Between two polls, milliseconds. A lost wake-up delays work by this much at most. */
   readonly everyMs: number;
   readonly clock: Clock;
   readonly logger: Logger;
-  /**
-   * After it no look begins, as after `stop`: the end of this process's lease.
-   */
+  /** When aborted, no further poll begins, as after `stop`: this process's lease has ended. */
   readonly signal?: AbortSignal | undefined;
   /** For the jitter of the pause after a failure. */
   readonly random?: (() => number) | undefined;
 }
 
 /**
- * The longest pause after failed looks, in milliseconds, where the usual one is
- * shorter. Source: docs/spec/jobs §6, resume begins within 2 s.
+ * The longest pause after failed polls, in milliseconds, unless the usual one is longer. Source:
+ * docs/spec/jobs §6, resume begins within 2 s.
  */
 const MAX_FAILURE_PAUSE_MS = 2_000;
 
 /**
- * Looks for rows that wait: now and then, and at each wake-up; one look at a
- * time. A wake-up during a look causes exactly one more. A look that fails
- * follows again, later with each failure in a row. It is logged where the reason
- * is new, and now and then while it stays the same. Nothing here rejects.
+ * Polls for waiting rows: at an interval and on each wake-up, one poll at a time. A wake-up during a
+ * poll causes exactly one more. A failed poll is retried with a growing pause, and logged when the
+ * reason changes and at the 1st, 2nd, 4th … failure in a row. Nothing here rejects.
  */
-export class Looker {
-  readonly #options: LookerOptions;
+export class Poller {
+  readonly #options: PollerOptions;
   readonly #over = new AbortController();
   readonly #signal: AbortSignal;
   #isStarted = false;
   #isAsked = false;
-  #looking: Promise<void> | undefined;
+  #polling: Promise<void> | undefined;
   #cancelNext: Cancel | undefined;
   /** In a row. */
   #failures = 0;
   #lastError = "";
 
-  constructor(options: LookerOptions) {
+  constructor(options: PollerOptions) {
     this.#options = options;
     const { signal } = options;
     this.#signal = signal ? AbortSignal.any([this.#over.signal, signal]) : this.#over.signal;
   }
 
-  /**
-   * Looks at once, or first `inMs` from now, and from then on again and again.
-   * Idempotent.
-   */
+  /** Polls at once, or `inMs` from now, and from then on at the interval. Idempotent. */
   start({ inMs = 0 }: { inMs?: number } = {}): void {
     if (this.#isStarted) return;
     this.#isStarted = true;
     if (inMs === 0) this.wake();
-    else if (!this.#looking) this.#lookIn(inMs);
+    else if (!this.#polling) this.#pollIn(inMs);
   }
 
-  /**
-   * Looks now, or once more when a look is under way. Before the start it does
-   * nothing.
-   */
+  /** Polls now, or once more after the poll that is running. Does nothing before `start`. */
   wake(): void {
-    if (this.#isStarted) void this.look();
+    if (this.#isStarted) void this.poll();
   }
 
-  /** Resolves when no look is under way. */
-  get looked(): Promise<void> {
-    return this.#looking ?? Promise.resolve();
+  /** Resolves when no poll is running. */
+  get settled(): Promise<void> {
+    return this.#polling ?? Promise.resolve();
   }
 
-  /**
-   * Looks now, also before the start. Resolves when a look that began after
-   * this call, and all that it has led to at once, is over.
-   */
-  look(): Promise<void> {
+  /** Polls now, also before `start`. Resolves when a poll that began after this call has ended. */
+  poll(): Promise<void> {
     if (!this.#signal.aborted) {
       this.#isAsked = true;
-      this.#looking ??= this.#lookWhileAsked();
+      this.#polling ??= this.#pollWhileAsked();
     }
-    return this.looked;
+    return this.settled;
   }
 
-  /** No look begins after this. Waits for the one that runs. Idempotent. */
+  /** No poll begins after this. Waits for the running one. Idempotent. */
   async stop(): Promise<void> {
     this.#cancelNext?.();
-    this.#over.abort(new DOMException("The looks were stopped.", "AbortError"));
-    await this.#looking;
+    this.#over.abort(new DOMException("Polling was stopped.", "AbortError"));
+    await this.#polling;
   }
 
-  async #lookWhileAsked(): Promise<void> {
+  async #pollWhileAsked(): Promise<void> {
     this.#cancelNext?.();
     let pauseMs = this.#options.everyMs;
 
     while (this.#isAsked && !this.#signal.aborted) {
       this.#isAsked = false;
-      pauseMs = await this.#lookOnce();
+      pauseMs = await this.#pollOnce();
     }
 
-    // In the same breath as the last question of the loop: a wake-up is never
-    // lost between them.
-    this.#looking = undefined;
-    if (this.#isStarted) this.#lookIn(pauseMs);
+    // Without an await since the loop's last check, so no wake-up is lost in between.
+    this.#polling = undefined;
+    if (this.#isStarted) this.#pollIn(pauseMs);
   }
 
-  /** The milliseconds until the next look. */
-  async #lookOnce(): Promise<number> {
-    const { look, everyMs } = this.#options;
+  /** Milliseconds until the next poll. */
+  async #pollOnce(): Promise<number> {
+    const { poll, everyMs } = this.#options;
     try {
-      const result = await look(this.#signal);
+      const result = await poll(this.#signal);
       this.#afterSuccess();
-      if (result === "again") this.#isAsked = true;
+      if (result === "more") this.#isAsked = true;
       return typeof result === "string" ? everyMs : result.pauseMs;
     } catch (error) {
       return this.#afterFailure(error);
@@ -147,7 +122,7 @@ export class Looker {
     const pauseMs = Math.round(doubledMs * (0.5 + 0.5 * random()));
 
     const failure = messageOf(error);
-    // The first, the second, the fourth and so on: an outage is no flood.
+    // The 1st, 2nd, 4th and so on: an outage does not flood the log.
     const isTold = failure !== this.#lastError || Number.isInteger(Math.log2(this.#failures));
     this.#lastError = failure;
     if (isTold) {
@@ -169,7 +144,7 @@ export class Looker {
     this.#lastError = "";
   }
 
-  #lookIn(ms: number): void {
+  #pollIn(ms: number): void {
     this.#cancelNext?.();
     if (this.#signal.aborted) return;
     this.#cancelNext = this.#options.clock.after(ms, () => this.wake());

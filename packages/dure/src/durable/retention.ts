@@ -4,7 +4,7 @@ import { codeOf, DureError, messageOf } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/logger.ts";
 import type { Database, Transaction } from "./database.ts";
 import type { Leases } from "./leases.ts";
-import { Looker } from "./looker.ts";
+import { Poller } from "./poller.ts";
 
 /**
  * Removes aged rows in small batches: at most 1,000 rows per statement, each statement shorter than
@@ -15,18 +15,18 @@ export class Retention {
   readonly #clock: Clock;
   readonly #rules = new Map<string, RetentionRule>();
   readonly #everyMs: number;
-  readonly #looker: Looker;
+  readonly #poller: Poller;
 
   constructor(options: RetentionOptions) {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
     this.#everyMs = options.everyMs ?? SWEEP_EVERY;
 
-    this.#looker = new Looker({
+    this.#poller = new Poller({
       what: "rows that have aged",
-      look: async (signal) => {
+      poll: async (signal) => {
         await this.sweep({ signal });
-        return "rest";
+        return "idle";
       },
       everyMs: this.#everyMs,
       clock: this.#clock,
@@ -61,11 +61,11 @@ export class Retention {
   }
 
   start(): void {
-    this.#looker.start({ inMs: this.#everyMs });
+    this.#poller.start({ inMs: this.#everyMs });
   }
 
   async stop(): Promise<void> {
-    await this.#looker.stop();
+    await this.#poller.stop();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { DureError } from "../kernel/errors.ts";
 import { TestClock } from "../kernel/test-clock.ts";
-import { surely } from "./surely.ts";
+import { retryUntilAnswered } from "./retry-until-answered.ts";
 
 const lost = (): DureError => new DureError("DATABASE_UNAVAILABLE", "No answer.");
 
@@ -9,7 +9,7 @@ test("an answer that was lost is asked for again, with longer pauses up to a bou
   const clock = new TestClock();
   const asked: { at: number; isRepeated: boolean }[] = [];
 
-  const answer = surely(
+  const answer = retryUntilAnswered(
     async (isRepeated) => {
       asked.push({ at: clock.now(), isRepeated });
       if (asked.length < 5) throw lost();
@@ -38,7 +38,7 @@ test.each([
     return "here";
   };
 
-  const answer = surely(ask, { clock });
+  const answer = retryUntilAnswered(ask, { clock });
   await clock.pass(25);
 
   await expect(answer).resolves.toBe("here");
@@ -47,7 +47,7 @@ test.each([
 test("a statement that takes too long is the caller's at once", async () => {
   const late = Object.assign(new Error("canceling statement"), { code: "57014" });
 
-  const answer = surely(() => Promise.reject(late), { clock: new TestClock() });
+  const answer = retryUntilAnswered(() => Promise.reject(late), { clock: new TestClock() });
 
   await expect(answer).rejects.toBe(late);
 });
@@ -55,7 +55,7 @@ test("a statement that takes too long is the caller's at once", async () => {
 test("another error is the caller's at once", async () => {
   const refused = new DureError("FENCED", "Not yours.");
 
-  const answer = surely(() => Promise.reject(refused), { clock: new TestClock() });
+  const answer = retryUntilAnswered(() => Promise.reject(refused), { clock: new TestClock() });
 
   await expect(answer).rejects.toBe(refused);
 });
@@ -67,12 +67,12 @@ test("the end of the right to write ends it, before a question and during a paus
   let asked = 0;
   const ask = (): Promise<never> => ((asked += 1), Promise.reject(lost()));
 
-  const pausing = surely(ask, { clock, signal: fence.signal });
+  const pausing = retryUntilAnswered(ask, { clock, signal: fence.signal });
   await clock.pass(10);
   fence.abort(gone);
 
   await expect(pausing).rejects.toBe(gone);
-  await expect(surely(ask, { clock, signal: fence.signal })).rejects.toBe(gone);
+  await expect(retryUntilAnswered(ask, { clock, signal: fence.signal })).rejects.toBe(gone);
   expect(asked).toBe(1);
 });
 
@@ -81,7 +81,7 @@ test("a limited patience ends it with its own error, in the middle of a pause", 
   const late = new Error("too late");
   let asked = 0;
 
-  const answer = surely(() => ((asked += 1), Promise.reject(lost())), {
+  const answer = retryUntilAnswered(() => ((asked += 1), Promise.reject(lost())), {
     clock,
     backOff: { firstMs: 100, maxMs: 100 },
     within: { ms: 250, onOver: () => late },

@@ -2,7 +2,7 @@ import { backOffMs, type BackOff } from "../kernel/back-off.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { isDatabaseAway } from "./passing.ts";
 
-export interface SurelyOptions {
+export interface RetryUntilAnsweredOptions {
   readonly clock: Clock;
   readonly signal?: AbortSignal | undefined;
   /** Default 25 ms, then doubled up to 500 ms. */
@@ -25,9 +25,9 @@ const BACK_OFF: BackOff = { firstMs: 25, maxMs: 500 };
  * out. Rejects with every error that says more than that the database can do
  * nothing now, and with the signal's reason.
  */
-export async function surely<Answer>(
+export async function retryUntilAnswered<Answer>(
   ask: (isRepeated: boolean) => Promise<Answer>,
-  { clock, signal, backOff = BACK_OFF, within }: SurelyOptions,
+  { clock, signal, backOff = BACK_OFF, within }: RetryUntilAnsweredOptions,
 ): Promise<Answer> {
   const over = within === undefined ? Infinity : clock.monotonic() + within.ms;
   for (let failures = 0; ;) {

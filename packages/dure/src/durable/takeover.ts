@@ -4,7 +4,7 @@ import { codeOf, isAbort, messageOf } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/logger.ts";
 import type { Database, Transaction } from "./database.ts";
 import { EVENTS_TOPIC } from "./event-rows.ts";
-import { Looker, type LookResult } from "./looker.ts";
+import { Poller, type PollResult } from "./poller.ts";
 import { isGone, machineName } from "./machine.ts";
 import type { Notifications } from "./notify.ts";
 import { FRESH_MS } from "./lease-proof.ts";
@@ -28,7 +28,7 @@ export class Takeover {
   readonly #signal: AbortSignal;
   /** Processes without any connection at the last look. */
   #disconnected: ReadonlySet<string> = new Set();
-  readonly #looker: Looker;
+  readonly #poller: Poller;
   #unsubscribe: (() => void) | undefined;
 
   constructor(options: TakeoverOptions) {
@@ -36,9 +36,9 @@ export class Takeover {
     this.#clock = options.clock ?? systemClock;
     this.#signal = AbortSignal.any([this.#over.signal, options.lease.signal]);
 
-    this.#looker = new Looker({
+    this.#poller = new Poller({
       what: "dead processes",
-      look: () => this.#look(),
+      poll: () => this.#look(),
       everyMs: LOOK_EVERY,
       clock: this.#clock,
       logger: options.logger,
@@ -54,9 +54,9 @@ export class Takeover {
   /** The first look is over when this resolves; what it found is being recovered. */
   async start(): Promise<void> {
     const { notifications } = this.#options;
-    this.#unsubscribe ??= notifications?.subscribe(PROCESSES_TOPIC, () => this.#looker.wake());
-    this.#looker.start();
-    await this.#looker.looked;
+    this.#unsubscribe ??= notifications?.subscribe(PROCESSES_TOPIC, () => this.#poller.wake());
+    this.#poller.start();
+    await this.#poller.settled;
   }
 
   /**
@@ -74,7 +74,7 @@ export class Takeover {
   async stop(): Promise<void> {
     this.#over.abort(new DOMException("Takeover was stopped.", "AbortError"));
     this.#unsubscribe?.();
-    await this.#looker.stop();
+    await this.#poller.stop();
     await Promise.allSettled(this.#recovering.values());
   }
 
@@ -82,7 +82,7 @@ export class Takeover {
     await this.stop();
   }
 
-  async #look(): Promise<LookResult> {
+  async #look(): Promise<PollResult> {
     const { database, lease } = this.#options;
     await lease.whenHeld({ signal: this.#signal }); // a suspended process cannot know who else is alive
     const candidates = await database.query<Candidate>(LOOK, [lease.id, DEAD_AFTER, FRESH_MS]);
@@ -107,7 +107,7 @@ export class Takeover {
     this.#disconnected = disconnected;
     await this.#claimRecoveries();
 
-    return disconnected.size > 0 ? { pauseMs: LOOK_AGAIN_AFTER } : "rest";
+    return disconnected.size > 0 ? { pauseMs: LOOK_AGAIN_AFTER } : "idle";
   }
 
   async #take(candidate: Candidate, because: "silent" | "gone"): Promise<void> {

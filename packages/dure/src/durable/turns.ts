@@ -9,7 +9,11 @@ import type { Database } from "./database.ts";
 import { confirmHold, type LeaseProof } from "./lease-proof.ts";
 import type { Notifications } from "./notify.ts";
 import { storable } from "./storable.ts";
-import { surely, type SurelyOptions, type Within } from "./surely.ts";
+import {
+  retryUntilAnswered,
+  type RetryUntilAnsweredOptions,
+  type Within,
+} from "./retry-until-answered.ts";
 import type { NewPlatformEvent } from "../wire/events.ts";
 
 /**
@@ -385,13 +389,13 @@ export class TurnStore {
    */
   async accept(
     turn: NewTurn,
-    { signal, within }: Pick<SurelyOptions, "signal" | "within"> = {},
+    { signal, within }: Pick<RetryUntilAnsweredOptions, "signal" | "within"> = {},
   ): Promise<Accepted> {
     const { idempotency, ...rest } = turn;
     const parameters = { ...rest, ...idempotency, holder: this.#holder };
 
     try {
-      const accepted = await this.#surely<
+      const accepted = await this.#retryUntilAnswered<
         Accepted | { readonly outcome: "elsewhere"; readonly service: string }
       >(
         (again) => ({
@@ -424,7 +428,7 @@ export class TurnStore {
     const text = `select coalesce(dure.has_acted(t), false) as value
       from dure.turns t
       where t.id = $1`;
-    const acted = await this.#surely<boolean | null>(
+    const acted = await this.#retryUntilAnswered<boolean | null>(
       () => ({ name: "turn_has_acted", text, values: [turn] }),
       signal,
     );
@@ -474,7 +478,7 @@ export class TurnStore {
     epoch: number,
     { signal }: { signal?: AbortSignal | undefined } = {},
   ): Promise<void> {
-    await this.#surely<boolean>(
+    await this.#retryUntilAnswered<boolean>(
       () => ({
         name: "give_up_turn",
         text: "select dure.give_up_turn($1, $2, $3) as value",
@@ -493,7 +497,7 @@ export class TurnStore {
       signal,
     }: { versions?: Readonly<Record<string, string>>; signal?: AbortSignal | undefined } = {},
   ): Promise<ClaimedTurn | null> {
-    return this.#surely<ClaimedTurn | null>(
+    return this.#retryUntilAnswered<ClaimedTurn | null>(
       () => ({
         name: "claim_turn",
         text: "select dure.claim_turn($1, $2, $3) as value",
@@ -510,7 +514,7 @@ export class TurnStore {
   ): Promise<void> {
     const text = `with told as (update dure.processes set services = $2 where id = $1 returning 1)
         select count(*) as value from told`;
-    await this.#surely<number>(
+    await this.#retryUntilAnswered<number>(
       () => ({ name: "announce_services", text, values: [this.#holder, storable(services)] }),
       signal,
     );
@@ -563,7 +567,7 @@ export class TurnStore {
     { signal }: { signal?: AbortSignal | undefined } = {},
   ): Promise<{ stop: boolean }> {
     const values = [turn, epoch, storable(rows), storable(calls)];
-    const answer = await this.#surely<string>(
+    const answer = await this.#retryUntilAnswered<string>(
       () => ({
         name: "journal_turn",
         text: "select dure.journal_turn($1, $2, $3, $4) as value",
@@ -585,7 +589,7 @@ export class TurnStore {
     { signal }: { signal?: AbortSignal | undefined } = {},
   ): Promise<{ outcome: "done" | "repeated" | "stop"; next: string | null }> {
     const values = [storable({ ...turn, holder: this.#holder })];
-    const answer = await this.#surely<{
+    const answer = await this.#retryUntilAnswered<{
       outcome: "done" | "repeated" | "stop" | "fenced";
       next?: string | null;
     }>(
@@ -626,7 +630,7 @@ export class TurnStore {
     };
 
     const look = async (): Promise<void> => {
-      const isHeld = await this.#surely<boolean>(
+      const isHeld = await this.#retryUntilAnswered<boolean>(
         () => ({ ...statement, values: [turn, epoch, this.#holder] }),
         signal,
       );
@@ -653,7 +657,7 @@ export class TurnStore {
     let isSame = true;
 
     const look = async (): Promise<void> => {
-      isSame = await this.#surely<boolean>(
+      isSame = await this.#retryUntilAnswered<boolean>(
         () => ({ ...statement, values: [session, rev, incarnation] }),
         signal,
       );
@@ -680,7 +684,7 @@ export class TurnStore {
   }
 
   async stop(turn: string, tenant: string, by: string): Promise<"stopping" | "finished" | null> {
-    const answer = await this.#surely<"stopping" | "finished" | null>(() => ({
+    const answer = await this.#retryUntilAnswered<"stopping" | "finished" | null>(() => ({
       name: "stop_turn",
       text: "select dure.stop_turn($1, $2, $3) as value",
       values: [turn, tenant, by],
@@ -692,7 +696,7 @@ export class TurnStore {
 
   /** Opens a turn again that ended because its model was away; see `dure.retry_turn`. */
   async retry(turn: string, tenant: string, by: string): Promise<RetryAnswer> {
-    const answer = await this.#surely<RetryAnswer>(() => ({
+    const answer = await this.#retryUntilAnswered<RetryAnswer>(() => ({
       name: "retry_turn",
       text: "select dure.retry_turn($1, $2, $3) as value",
       values: [turn, tenant, by],
@@ -739,7 +743,7 @@ export class TurnStore {
     // The nonce tells an intent of this very call, whose answer was lost, from one of an earlier
     // life that may have been sent.
     const values = [storable({ ...intent, nonce: ulid() })];
-    const answer = await this.#surely<IntentAnswer | { readonly outcome: "fenced" }>(
+    const answer = await this.#retryUntilAnswered<IntentAnswer | { readonly outcome: "fenced" }>(
       () => ({ name: "effect_intent", text: "select dure.effect_intent($1) as value", values }),
       signal,
     );
@@ -764,7 +768,7 @@ export class TurnStore {
       files === undefined ? null : storable(files),
     ];
 
-    const ours = await this.#surely<boolean>(
+    const ours = await this.#retryUntilAnswered<boolean>(
       () => ({
         name: "effect_settle",
         text: "select dure.effect_settle($1, $2, $3, $4, $5, $6, $7) as value",
@@ -788,7 +792,10 @@ export class TurnStore {
       order by created_at
     ), '[]') as value
       from dure.effects where turn_id = $1`;
-    return this.#surely(() => ({ name: "effects_of_turn", text, values: [turn] }), signal);
+    return this.#retryUntilAnswered(
+      () => ({ name: "effects_of_turn", text, values: [turn] }),
+      signal,
+    );
   }
 
   /** The flows that a session has finished, the newest first. */
@@ -801,7 +808,10 @@ export class TurnStore {
       order by id desc
     ), '[]') as value
       from (select * from dure.completed where session_id = $1 order by id desc limit 10) newest`;
-    return this.#surely(() => ({ name: "finished_flows", text, values: [session] }), signal);
+    return this.#retryUntilAnswered(
+      () => ({ name: "finished_flows", text, values: [session] }),
+      signal,
+    );
   }
 
   /** Whether something was done, or begun, under this key. */
@@ -809,7 +819,7 @@ export class TurnStore {
     key: string,
     { signal }: { signal?: AbortSignal | undefined } = {},
   ): Promise<boolean> {
-    return this.#surely(
+    return this.#retryUntilAnswered(
       () => ({
         name: "effect_known",
         text: "select exists (select 1 from dure.effects where key = $1) as value",
@@ -827,7 +837,7 @@ export class TurnStore {
     { turn, epoch, subjects, said }: AnsweringTurn,
     { signal }: { signal?: AbortSignal | undefined } = {},
   ): Promise<readonly AnsweredQuestion[]> {
-    const answers = await this.#surely<readonly AnsweredQuestion[] | null>(
+    const answers = await this.#retryUntilAnswered<readonly AnsweredQuestion[] | null>(
       () => ({
         name: "answer_asked",
         text: "select dure.answer_asked($1, $2, $3, $4) as value",
@@ -845,7 +855,7 @@ export class TurnStore {
     id: string,
     { signal }: { signal?: AbortSignal | undefined } = {},
   ): Promise<boolean> {
-    return this.#surely(
+    return this.#retryUntilAnswered(
       () => ({
         name: "approval_used",
         text: "select exists (select 1 from dure.escalations where id = $1 and used_at is not null) as value",
@@ -935,7 +945,7 @@ export class TurnStore {
    * Repeats a statement that is safe to repeat while the database cannot be reached; `again` says
    * that an answer was lost.
    */
-  async #surely<Value>(
+  async #retryUntilAnswered<Value>(
     statement: (again: boolean) => { name: string; text: string; values: readonly unknown[] },
     signal?: AbortSignal,
     within?: Within,
@@ -945,7 +955,7 @@ export class TurnStore {
       return this.#database.query<{ value: Value }>({ name, text }, values);
     };
     const clock = this.#clock;
-    const [row] = await (signal ? surely(ask, { clock, signal, within }) : ask(false));
+    const [row] = await (signal ? retryUntilAnswered(ask, { clock, signal, within }) : ask(false));
     return row!.value;
   }
 }

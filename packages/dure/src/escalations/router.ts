@@ -3,7 +3,7 @@ import { codeOf, DureError } from "../kernel/errors.ts";
 import type { RouteTarget } from "../kernel/escalation.ts";
 import type { Logger } from "../kernel/logger.ts";
 import type { Database, Queryable } from "../durable/database.ts";
-import { Looker, type LookResult } from "../durable/looker.ts";
+import { Poller, type PollResult } from "../durable/poller.ts";
 import type { Notifications } from "../durable/notify.ts";
 import { enqueue, type NewEntry, type Outbox } from "../durable/outbox.ts";
 import type { OutsideHandler } from "../durable/outbox-handler.ts";
@@ -69,7 +69,7 @@ const OPERATOR_LANES = 3;
 export class EscalationRouter {
   readonly #options: EscalationRouterOptions;
   readonly #routes: EscalationRoutes;
-  readonly #looker: Looker;
+  readonly #poller: Poller;
   #unsubscribe: (() => void) | undefined;
 
   constructor(options: EscalationRouterOptions) {
@@ -81,9 +81,9 @@ export class EscalationRouter {
       afterMs: options.afterMs,
     };
 
-    this.#looker = new Looker({
+    this.#poller = new Poller({
       what: "escalations that are to go on",
-      look: () => this.#look(),
+      poll: () => this.#look(),
       everyMs: LOOK_EVERY_MS,
       clock: options.clock,
       logger: options.logger,
@@ -97,13 +97,13 @@ export class EscalationRouter {
     if (operators) outbox.handle(ROUTE_TOPICS.operator, this.#operatorHandler(operators));
     if (room) outbox.handle(ROUTE_TOPICS.room, room);
     if (webhook) outbox.handle(ROUTE_TOPICS.webhook, webhookHandler({ ...webhook, inbox, clock }));
-    this.#unsubscribe = notifications.subscribe(ESCALATIONS_TOPIC, () => this.#looker.wake());
-    this.#looker.start();
+    this.#unsubscribe = notifications.subscribe(ESCALATIONS_TOPIC, () => this.#poller.wake());
+    this.#poller.start();
   }
 
   async stop(): Promise<void> {
     this.#unsubscribe?.();
-    await this.#looker.stop();
+    await this.#poller.stop();
   }
 
   /**
@@ -111,10 +111,10 @@ export class EscalationRouter {
    * another look after it.
    */
   look(): Promise<void> {
-    return this.#looker.look();
+    return this.#poller.poll();
   }
 
-  async #look(): Promise<LookResult> {
+  async #look(): Promise<PollResult> {
     const { database, inbox, outbox, notifications } = this.#options;
     const late = await inbox.expire(AT_ONCE);
     const due = await database.query<{ id: string }>(DUE, [AT_ONCE]);
@@ -125,7 +125,7 @@ export class EscalationRouter {
       notifications.publish("events");
     }
 
-    return late === AT_ONCE || due.length === AT_ONCE ? "again" : "rest";
+    return late === AT_ONCE || due.length === AT_ONCE ? "more" : "idle";
   }
 
   /** One step of one escalation, unless another process takes it. */
@@ -175,7 +175,7 @@ export class EscalationRouter {
         );
 
         await handOn(database, id);
-        this.#looker.wake();
+        this.#poller.wake();
       },
       onGivenUp: async ({ payload }, tx) => {
         await handOn(tx, (payload as unknown as ToldEscalation).id);

@@ -1,5 +1,5 @@
 import type { Database } from "../durable/database.ts";
-import { Looker, type LookResult } from "../durable/looker.ts";
+import { Poller, type PollResult } from "../durable/poller.ts";
 import type { Clock } from "../kernel/clock.ts";
 import type { Logger } from "../kernel/logger.ts";
 
@@ -20,14 +20,14 @@ const LOOK_EVERY_MS = 500;
  */
 export class EndedJobs {
   readonly #parts: EndedParts;
-  readonly #looker: Looker;
+  readonly #poller: Poller;
   readonly #waiters = new Map<string, Set<() => void>>();
 
   constructor(parts: EndedParts) {
     this.#parts = parts;
-    this.#looker = new Looker({
+    this.#poller = new Poller({
       what: "jobs that have ended",
-      look: () => this.#look(),
+      poll: () => this.#look(),
       everyMs: LOOK_EVERY_MS,
       clock: parts.clock,
       logger: parts.logger,
@@ -36,16 +36,16 @@ export class EndedJobs {
   }
 
   start(): void {
-    this.#looker.start();
+    this.#poller.start();
   }
 
   /** A job may have ended. */
   wake(): void {
-    this.#looker.wake();
+    this.#poller.wake();
   }
 
   async stop(): Promise<void> {
-    await this.#looker.stop();
+    await this.#poller.stop();
   }
 
   /** False when it has not ended within `waitMs`. */
@@ -64,7 +64,7 @@ export class EndedJobs {
     const onAbort = (): void => resolve();
     for (const one of signals) one.addEventListener("abort", onAbort, { once: true });
     if (signals.some((one) => one.aborted)) resolve();
-    void this.#looker.look();
+    void this.#poller.poll();
     try {
       await promise;
       if (!hasEnded) for (const one of signals) one.throwIfAborted();
@@ -77,13 +77,13 @@ export class EndedJobs {
     }
   }
 
-  async #look(): Promise<LookResult> {
-    if (this.#waiters.size === 0) return "rest";
+  async #look(): Promise<PollResult> {
+    if (this.#waiters.size === 0) return "idle";
     const ended = await this.#parts.database.query<{ id: string }>(ENDED, [
       [...this.#waiters.keys()],
     ]);
     for (const { id } of ended) for (const onEnd of this.#waiters.get(id) ?? []) onEnd();
-    return "rest";
+    return "idle";
   }
 }
 

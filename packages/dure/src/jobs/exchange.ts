@@ -197,7 +197,7 @@ class ExchangeRun {
     return typeof said === "string" ? said : this.#settle(turn, said);
   }
 
-  async #untilSaid(turn: OpenTurn): Promise<Said | Left> {
+  async #untilSaid(turn: OpenTurn): Promise<SpokenReply | Left> {
     const { signal } = this.#options;
     for (;;) {
       signal.throwIfAborted();
@@ -224,7 +224,7 @@ class ExchangeRun {
   }
 
   /** `again`: the next attempt has begun, or there is something to follow. */
-  async #afterFailure(turn: OpenTurn, failed: Failed): Promise<Said | Left | "again"> {
+  async #afterFailure(turn: OpenTurn, failed: Failed): Promise<SpokenReply | Left | "again"> {
     const { clock, random, signal } = this.#options;
     const attempt = failed.isExhausted ? Infinity : this.#attempt;
     const step = decideFailure(failed.error.code, attempt, random());
@@ -246,7 +246,7 @@ class ExchangeRun {
     }
   }
 
-  async #settle({ number, speaker }: OpenTurn, said: Said): Promise<Left | "continues"> {
+  async #settle({ number, speaker }: OpenTurn, said: SpokenReply): Promise<Left | "continues"> {
     const reply = replyOf(said);
     const outcome = decideEnd({
       reply,
@@ -336,10 +336,10 @@ class ExchangeRun {
 }
 
 /** An agent that said nothing beside `finish` has said its result. */
-function replyOf({ text, finished }: Said): Reply {
+function replyOf({ text, finished }: SpokenReply): Reply {
   const reply = readReply(text);
   return finished !== undefined && isBlank(reply.text) ? { ...reply, text: finished } : reply;
 }
 
-type Said = Extract<Spoken, { kind: "said" }>;
+type SpokenReply = Extract<Spoken, { kind: "said" }>;
 type Failed = Extract<Spoken, { kind: "failed" }>;

@@ -1,5 +1,5 @@
 import type { Database } from "../durable/database.ts";
-import { surely } from "../durable/surely.ts";
+import { retryUntilAnswered } from "../durable/retry-until-answered.ts";
 import type { Clock } from "../kernel/clock.ts";
 
 export interface JobStatementsOptions {
@@ -26,12 +26,16 @@ export class JobStatements {
   }
 
   /** For one row with one `value`. */
-  async surely<Value>(name: string, text: string, values: readonly unknown[]): Promise<Value> {
+  async retryUntilAnswered<Value>(
+    name: string,
+    text: string,
+    values: readonly unknown[],
+  ): Promise<Value> {
     const [row] = await this.many<{ value: Value }>(name, text, values);
     return row!.value;
   }
 
   many<Row extends object>(name: string, text: string, values: readonly unknown[]): Promise<Row[]> {
-    return surely(() => this.once<Row>({ name, text }, values), this.#options);
+    return retryUntilAnswered(() => this.once<Row>({ name, text }, values), this.#options);
   }
 }

@@ -1,4 +1,4 @@
-import { Looker, type LookResult } from "../durable/looker.ts";
+import { Poller, type PollResult } from "../durable/poller.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { DureError } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/logger.ts";
@@ -31,16 +31,16 @@ const STALE_EVERY_MS = 60_000;
  * Counts running time, tries again what people asked for, and gives up what is
  * stale.
  */
-export class JobTending {
+export class JobTimekeeping {
   readonly #parts: TendingParts;
-  readonly #looker: Looker;
+  readonly #poller: Poller;
   #staleAt = 0;
 
   constructor(parts: TendingParts) {
     this.#parts = parts;
-    this.#looker = new Looker({
+    this.#poller = new Poller({
       what: "loose ends of jobs",
-      look: () => this.#tend(),
+      poll: () => this.#tend(),
       everyMs: TEND_EVERY_MS,
       clock: parts.clock,
       logger: parts.logger,
@@ -49,14 +49,14 @@ export class JobTending {
   }
 
   start(): void {
-    this.#looker.start({ inMs: TEND_EVERY_MS });
+    this.#poller.start({ inMs: TEND_EVERY_MS });
   }
 
   async stop(): Promise<void> {
-    await this.#looker.stop();
+    await this.#poller.stop();
   }
 
-  async #tend(): Promise<LookResult> {
+  async #tend(): Promise<PollResult> {
     const { store, clock, limits } = this.#parts;
     await store.tend(MAX_STEP_MS);
     for (const asked of await store.retriesAsked()) await this.#retry(asked);
@@ -65,7 +65,7 @@ export class JobTending {
       this.#staleAt = now;
       await store.abandonStale(limits.staleMs);
     }
-    return "rest";
+    return "idle";
   }
 
   async #retry(asked: RetryAsked): Promise<void> {

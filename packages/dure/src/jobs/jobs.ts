@@ -29,7 +29,7 @@ import { JOB_LIMITS, type JobLimits } from "./limits.ts";
 import { JobRecovery, purgeJobs, type RecoveryReport } from "./recovery.ts";
 import { jobRetryRefusal } from "./retry-refusal.ts";
 import { JobStore, JOBS_TOPIC } from "./store.ts";
-import { JobTending } from "./tending.ts";
+import { JobTimekeeping } from "./job-timekeeping.ts";
 import { MAX_RESULTS, renderResults } from "./turn-message.ts";
 import type { JobStatus } from "../kernel/jobs.ts";
 
@@ -78,7 +78,7 @@ export class Jobs {
   readonly #reader: JobReader;
   readonly #asking: JobAsking;
   readonly #leading: JobLeading;
-  readonly #tending: JobTending;
+  readonly #tending: JobTimekeeping;
   readonly #ended: EndedJobs;
   readonly #recovery: JobRecovery;
   /** Files that came with a job. */
@@ -103,7 +103,7 @@ export class Jobs {
     this.#reader = reader;
     this.#asking = new JobAsking({ ...parts, allow });
     this.#leading = new JobLeading(parts);
-    this.#tending = new JobTending({
+    this.#tending = new JobTimekeeping({
       ...parts,
       retry: ({ job, tenant, by }) => this.retry(job, { tenant, by }),
     });

@@ -2,7 +2,7 @@ import { codeOf, messageOf } from "../kernel/errors.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { Faults } from "../durable/faults.ts";
 import type { Logger } from "../kernel/logger.ts";
-import { Looker, type LookResult } from "../durable/looker.ts";
+import { Poller, type PollResult } from "../durable/poller.ts";
 import type { Pauses } from "../durable/pauses.ts";
 import type { ProcessLease } from "../durable/processes.ts";
 import type { Conversations } from "../engine/api.ts";
@@ -59,16 +59,16 @@ const LEFT_BECAUSE = {
 /** The exchanges that this process leads, and its look for more. */
 export class JobLeading {
   readonly #parts: LeadingParts;
-  readonly #looker: Looker;
+  readonly #poller: Poller;
   readonly #led = new Map<string, LedJob>();
   readonly #faults: Faults;
 
   constructor(parts: LeadingParts) {
     this.#parts = parts;
     this.#faults = new Faults({ ...FAULTS, clock: parts.clock, logger: parts.logger });
-    this.#looker = new Looker({
+    this.#poller = new Poller({
       what: "jobs",
-      look: () => this.#take(),
+      poll: () => this.#take(),
       everyMs: LOOK_EVERY_MS,
       clock: parts.clock,
       logger: parts.logger,
@@ -82,23 +82,23 @@ export class JobLeading {
   }
 
   start(): void {
-    this.#looker.start();
+    this.#poller.start();
   }
 
   /** A job may wait. */
   wake(): void {
-    this.#looker.wake();
+    this.#poller.wake();
   }
 
   /**
    * The parts' signal has aborted. Resolves when no exchange is led any more.
    */
   async stop(): Promise<void> {
-    await this.#looker.stop();
+    await this.#poller.stop();
     await Promise.allSettled([...this.#led.values()].map(({ finished }) => finished));
   }
 
-  async #take(): Promise<LookResult> {
+  async #take(): Promise<PollResult> {
     const { store, lease, agents, limits, signal } = this.#parts;
     await lease.whenHeld({ signal });
     const { taken, lost } = await store.take({
@@ -114,7 +114,7 @@ export class JobLeading {
     for (const id of lost) this.#led.get(id)?.controller.abort(new JobFencedError(id));
     for (const { id, quarantined } of taken) this.#begin(id, quarantined);
     // There may be more than one statement gives.
-    return taken.length > 0 && !taken.some(({ quarantined }) => quarantined) ? "again" : "rest";
+    return taken.length > 0 && !taken.some(({ quarantined }) => quarantined) ? "more" : "idle";
   }
 
   #begin(id: string, isQuarantined: boolean): void {

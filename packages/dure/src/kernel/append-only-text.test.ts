@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import { SaidText } from "./said-text.ts";
+import { AppendOnlyText } from "./append-only-text.ts";
 
 /** What a reader has read who takes nothing back. */
 function read(...pieces: readonly (string | null)[]) {
-  const said = new SaidText();
+  const said = new AppendOnlyText();
   let text = "";
   for (const piece of pieces) {
     if (piece === null) said.begin();

@@ -2,7 +2,7 @@
  * What of a turn's words a reader has that can take nothing back. Words that are void after a
  * restart are already there: what is said again is sent only behind them.
  */
-export class SaidText {
+export class AppendOnlyText {
   #sent = "";
   /** By the agent that speaks now. */
   #said = "";

@@ -47,7 +47,7 @@ export type FromWire<Value> = [Json] extends [Value]
       : Value;
 
 /** A query in TypeScript's spelling: a client may leave out any member. */
-export type Asked<Query> = {
+export type QueryInput<Query> = {
   readonly [Key in keyof FromWire<Query>]?: FromWire<Query>[Key] | undefined;
 };
 

@@ -1,5 +1,5 @@
 import type { Database } from "../durable/database.ts";
-import { Looker } from "../durable/looker.ts";
+import { Poller } from "../durable/poller.ts";
 import { withTimeout, type Clock } from "../kernel/clock.ts";
 import { codeOf, messageOf } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/logger.ts";
@@ -54,16 +54,16 @@ const ASK_MS = 10_000;
  */
 export class VectorIndex {
   readonly #options: VectorIndexOptions;
-  readonly #looker: Looker;
+  readonly #poller: Poller;
   readonly #spaces: VectorSpaces;
 
   constructor(options: VectorIndexOptions) {
     this.#options = options;
     const { database, clock, logger } = options;
     this.#spaces = new VectorSpaces({ database, logger });
-    this.#looker = new Looker({
+    this.#poller = new Poller({
       what: "documents without vectors",
-      look: (signal) => this.#look(signal),
+      poll: (signal) => this.#look(signal),
       everyMs: LOOK_MS,
       clock,
       logger,
@@ -71,21 +71,21 @@ export class VectorIndex {
   }
 
   start(): void {
-    if (this.#options.bases.size > 0) this.#looker.start();
+    if (this.#options.bases.size > 0) this.#poller.start();
   }
 
   stop(): Promise<void> {
-    return this.#looker.stop();
+    return this.#poller.stop();
   }
 
   /** Documents were added. */
   wake(): void {
-    this.#looker.wake();
+    this.#poller.wake();
   }
 
   /** Resolves when no chunk lacks a vector that this process can make. For tests. */
   look(): Promise<void> {
-    return this.#looker.look();
+    return this.#poller.poll();
   }
 
   /** Undefined where the base has no model. */
@@ -132,7 +132,7 @@ export class VectorIndex {
     return nearest(this.#options.database, question, signal);
   }
 
-  async #look(signal: AbortSignal): Promise<"rest"> {
+  async #look(signal: AbortSignal): Promise<"idle"> {
     await this.#spaces.detect();
     const failures: unknown[] = [];
     for (const [base, { model }] of this.#options.bases) {
@@ -142,7 +142,7 @@ export class VectorIndex {
     signal.throwIfAborted();
     if (failures.length > 0) throw failures[0];
 
-    return "rest";
+    return "idle";
   }
 
   /** One process at a time pays for a base: the lock is gone with the process that dies. */

@@ -64,11 +64,11 @@ export function serveTasks({ server }: McpServer, options: TasksOptions): void {
   );
 }
 
-interface Asked extends TasksOptions {
+interface TaskRequest extends TasksOptions {
   readonly context: ServerContext;
 }
 
-async function tellTask(ref: TaskRef, asked: Asked): Promise<object> {
+async function tellTask(ref: TaskRef, asked: TaskRequest): Promise<object> {
   const { state, outcome } = await readTask(ref, asked);
   if (outcome) {
     const { isError, value } = outcome;
@@ -83,7 +83,10 @@ async function tellTask(ref: TaskRef, asked: Asked): Promise<object> {
   return { ...state, status: "input_required", inputRequests };
 }
 
-async function readTask({ kind, id }: TaskRef, { connect, context }: Asked): Promise<ToldTask> {
+async function readTask(
+  { kind, id }: TaskRef,
+  { connect, context }: TaskRequest,
+): Promise<ToldTask> {
   const { client } = await connect();
   const { signal } = context.mcpReq;
   if (kind === "job") return taskOfJob(await client.jobs.get(id, { signal }));
@@ -92,7 +95,7 @@ async function readTask({ kind, id }: TaskRef, { connect, context }: Asked): Pro
 }
 
 /** A task that is over is acknowledged too: there is nothing left to cancel. */
-async function cancelTask(ref: TaskRef, asked: Asked): Promise<object> {
+async function cancelTask(ref: TaskRef, asked: TaskRequest): Promise<object> {
   const { state } = await readTask(ref, asked);
   if (state.status !== "working") return {};
   const { client } = await asked.connect();
@@ -114,7 +117,7 @@ const Answer = z.object({
 });
 
 /** A question that was answered already, or is not of this task, is passed over. */
-async function answerTask(ref: TaskRef, asked: Asked): Promise<object> {
+async function answerTask(ref: TaskRef, asked: TaskRequest): Promise<object> {
   await readTask(ref, asked);
   const { client } = await asked.connect();
   const { signal, inputResponses: responses = {} } = asked.context.mcpReq;
@@ -131,7 +134,7 @@ async function answerTask(ref: TaskRef, asked: Asked): Promise<object> {
 /** What waits for a person, where the client was offered decisions and can ask one. */
 async function questionsOf(
   { kind, id }: TaskRef,
-  { groups, connect, context }: Asked,
+  { groups, connect, context }: TaskRequest,
 ): Promise<readonly Escalation[]> {
   const mayAsk = groups.includes("decisions") && capabilitiesOf(context)?.elicitation;
   if (!mayAsk) return [];

@@ -269,7 +269,7 @@ function assertSpeaksForItself(agent: string, agents: readonly RoomAgent[]): voi
   );
 }
 
-interface Said {
+interface ChatInput {
   readonly service: string;
   readonly message: string;
   readonly session?: string | undefined;
@@ -277,7 +277,7 @@ interface Said {
 }
 
 /** One turn to its end. A call that is given up leaves the turn alone: it is answered once anyway. */
-async function talk(said: Said, { client, signal, tell }: TeamCall): Promise<object> {
+async function talk(said: ChatInput, { client, signal, tell }: TeamCall): Promise<object> {
   const { service, message, session: sessionId, key: idempotencyKey } = said;
   const turn = client.sendMessage({ sessionId, service, message }, { signal, idempotencyKey });
   if (tell) {

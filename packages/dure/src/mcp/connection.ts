@@ -10,7 +10,7 @@ import { withTimeout } from "../kernel/clock.ts";
 import { messageOf } from "../kernel/errors.ts";
 import type { JsonObject } from "../kernel/json.ts";
 import { answerByDefaults } from "./answer-question.ts";
-import { callError, unavailable, type Asked } from "./mcp-errors.ts";
+import { callError, unavailable, type ServerContact } from "./mcp-errors.ts";
 import type { Offers } from "./offer-tools.ts";
 import { isLocal, type McpServerSpec } from "./server-spec.ts";
 import { openTransport, type Surroundings } from "./open-transport.ts";
@@ -127,7 +127,7 @@ export class McpConnection {
     }
   }
 
-  get #asked(): Asked {
+  get #asked(): ServerContact {
     const { name: server, spec, prefix = "" } = this.#options;
     const hasLogin = !isLocal(spec) && spec.login !== undefined;
     return { server, login: hasLogin ? `${prefix}${server}` : undefined };

@@ -9,7 +9,7 @@ import { NotSentError } from "../engine/agent/tool.ts";
 import { codeOf, DureError, messageOf } from "../kernel/errors.ts";
 
 /** What an error of a server is about. */
-export interface Asked {
+export interface ServerContact {
   readonly server: string;
   /** As `dure mcp login` is told it; undefined: no person logs in there. */
   readonly login: string | undefined;
@@ -32,7 +32,10 @@ const UNSENT: ReadonlySet<unknown> = new Set([
 ]);
 
 /** Why a server cannot be used. Pure. */
-export function unavailable(error: unknown, asked: Asked): { code: string; because: string } {
+export function unavailable(
+  error: unknown,
+  asked: ServerContact,
+): { code: string; because: string } {
   if (error instanceof InsufficientScopeError) {
     return { code: "MCP_SCOPE_MISSING", because: scopeWords(error, asked) };
   }
@@ -43,7 +46,7 @@ export function unavailable(error: unknown, asked: Asked): { code: string; becau
 }
 
 /** What is known of a call that gave no result. Pure. */
-export function callError(error: unknown, name: string, asked: Asked): Error {
+export function callError(error: unknown, name: string, asked: ServerContact): Error {
   const { server } = asked;
   if (error instanceof ProtocolError && REFUSALS.has(error.code)) {
     return new NotSentError("MCP_REFUSED", `${server} refused ${name}: ${error.message}`, {
@@ -79,19 +82,22 @@ export function callError(error: unknown, name: string, asked: Asked): Error {
   );
 }
 
-function scopeWords({ requiredScope }: InsufficientScopeError, { server, login }: Asked): string {
+function scopeWords(
+  { requiredScope }: InsufficientScopeError,
+  { server, login }: ServerContact,
+): string {
   const scope = requiredScope === undefined ? "" : ` (${requiredScope})`;
   return `the login does not allow it${scope}; dure mcp login ${login ?? server} asks for it`;
 }
 
 /** The token was renewed, and is refused all the same: another server may log people in now. */
-function isLoginRefused(error: unknown, { login }: Asked): boolean {
+function isLoginRefused(error: unknown, { login }: ServerContact): boolean {
   const isRefused =
     error instanceof SdkError && error.code === SdkErrorCode.ClientHttpAuthentication;
   return isRefused && login !== undefined;
 }
 
-function refusedWords({ login }: Asked): string {
+function refusedWords({ login }: ServerContact): string {
   return `the login is not taken any more: run dure mcp login ${login}`;
 }
 
@@ -105,7 +111,7 @@ function isQuestion(error: unknown): error is Error {
 }
 
 /** The server knows of the call; what it has done before it asked is not known. */
-function inputWanted(error: Error, name: string, { server }: Asked): DureError {
+function inputWanted(error: Error, name: string, { server }: ServerContact): DureError {
   return new DureError(
     "MCP_INPUT_WANTED",
     `${server} asks something in the middle of ${name}, and gets no answer: ${error.message}`,

@@ -5,7 +5,7 @@ import { fieldError } from "../server/problem.ts";
 import type { OpenAiChatBody, OpenAiResponseBody } from "../wire/openai.ts";
 import { callerToolsOf } from "./asked-tools.ts";
 import { assertSpoken, notSpoken } from "./not-spoken.ts";
-import { askedBy, type Said } from "./transcript.ts";
+import { askedBy, type TranscriptEntry } from "./transcript.ts";
 
 /** A request of OpenAI's API in dure's words. */
 export interface AskedTurn {
@@ -17,7 +17,7 @@ export interface AskedTurn {
   /** Tools of the caller, and what they gave. */
   readonly callerTools: CallerTools | undefined;
   /** Told to the agents as quoted data of this turn alone. */
-  readonly before: readonly Said[];
+  readonly before: readonly TranscriptEntry[];
   /** The session that the caller named; undefined: a new one. */
   readonly session: string | undefined;
   /** The answer that it goes on from, where no session is named. */
@@ -77,12 +77,12 @@ export function responseAsked(body: OpenAiResponseBody): AskedTurn {
   };
 }
 
-function words(role: string, text: string): Said {
+function words(role: string, text: string): TranscriptEntry {
   return { kind: "words", role, text };
 }
 
 /** Words and files of a message. */
-function wordsOf(role: string, content: Content, field: string): Said {
+function wordsOf(role: string, content: Content, field: string): TranscriptEntry {
   if (typeof content === "string") return words(role, content);
 
   const pieces: string[] = [];
@@ -120,7 +120,7 @@ function fileOf(part: Part, field: string): Upload {
 
 type Message = OpenAiChatBody["messages"][number];
 
-function messageSaid(message: Message, index: number): readonly Said[] {
+function messageSaid(message: Message, index: number): readonly TranscriptEntry[] {
   const { role, content, tool_calls: calls, tool_call_id: callId } = message;
   const field = `messages.${index}.content`;
   if (role === "tool" && callId != null) {
@@ -128,24 +128,26 @@ function messageSaid(message: Message, index: number): readonly Said[] {
   }
 
   const said = wordsOf(role, content ?? "", field);
-  const called = (calls ?? []).map(({ id = "", function: { name, arguments: args } }): Said => ({
-    kind: "call",
-    callId: id,
-    name,
-    args,
-  }));
+  const called = (calls ?? []).map(
+    ({ id = "", function: { name, arguments: args } }): TranscriptEntry => ({
+      kind: "call",
+      callId: id,
+      name,
+      args,
+    }),
+  );
   const isSilent = said.kind === "words" && said.text === "" && !said.files;
   return called.length > 0 && isSilent ? called : [said, ...called];
 }
 
-function inputSaid({ input }: OpenAiResponseBody): readonly Said[] {
+function inputSaid({ input }: OpenAiResponseBody): readonly TranscriptEntry[] {
   if (typeof input === "string") return [words("user", input)];
   return input.map(itemSaid);
 }
 
 type Item = Exclude<OpenAiResponseBody["input"], string>[number];
 
-function itemSaid(item: Item, index: number): Said {
+function itemSaid(item: Item, index: number): TranscriptEntry {
   const { type = "message", role = "", content = "", call_id: callId = "" } = item;
   if (type === "message") return wordsOf(role, content, `input.${index}.content`);
   if (type === "function_call") {

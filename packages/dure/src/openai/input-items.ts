@@ -7,7 +7,7 @@ interface InputItem {
   readonly type: "message" | "function_call_output";
 }
 
-type Told = Pick<InputItem, "type"> & Readonly<Record<string, unknown>>;
+type ItemBody = Pick<InputItem, "type"> & Readonly<Record<string, unknown>>;
 
 /** What a response was asked for, as OpenAI lists it: the newest first, unless asked otherwise. Pure. */
 export function inputItemsOf(
@@ -33,7 +33,7 @@ export function inputItemsOf(
   };
 }
 
-function itemsOf({ text, results }: StoredMessage): readonly Told[] {
+function itemsOf({ text, results }: StoredMessage): readonly ItemBody[] {
   if (!results) {
     const content = [{ type: "input_text", text }];
     return [{ type: "message", role: "user", content }];

@@ -31,7 +31,7 @@ import { sessionOfTurn } from "./own-turn.ts";
 import { responseRoutes } from "./response-routes.ts";
 import { StoredResponses } from "./stored-responses.ts";
 import { speak, type Speaker } from "./speaker.ts";
-import { backgroundOf, type Said } from "./transcript.ts";
+import { backgroundOf, type TranscriptEntry } from "./transcript.ts";
 
 const config = { scope: "chat", refusal: asOpenAiError } as const;
 const asking = { ...config, audit: false, stream: true, uploads: "parts" } as const;
@@ -215,8 +215,11 @@ async function turnFor(
 }
 
 /** The words of answers that are named alone; those that still come are passed over. */
-async function resolved(exchange: Exchange, before: readonly Said[]): Promise<readonly Said[]> {
-  const told: Said[] = [];
+async function resolved(
+  exchange: Exchange,
+  before: readonly TranscriptEntry[],
+): Promise<readonly TranscriptEntry[]> {
+  const told: TranscriptEntry[] = [];
   for (const one of before) {
     if (one.kind !== "reference") told.push(one);
     else if (one.id.startsWith("msg_")) told.push(await referredTo(exchange, one.id));
@@ -225,7 +228,7 @@ async function resolved(exchange: Exchange, before: readonly Said[]): Promise<re
 }
 
 /** Throws `TURN_UNKNOWN`. */
-async function referredTo({ parts, request }: Exchange, id: string): Promise<Said> {
+async function referredTo({ parts, request }: Exchange, id: string): Promise<TranscriptEntry> {
   const turnId = turnOf(id);
   await storedSession({ parts, request }, turnId);
   const caller = viewerOf(request);

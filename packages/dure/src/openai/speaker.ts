@@ -3,7 +3,7 @@ import type { Clock } from "../kernel/clock.ts";
 import type { Done } from "../kernel/turn-events.ts";
 import type { SseStream } from "../server/sse.ts";
 import { TokenBatch } from "../server/turn-stream.ts";
-import { SaidText } from "../kernel/said-text.ts";
+import { AppendOnlyText } from "../kernel/append-only-text.ts";
 
 /** How a turn is told in one of OpenAI's streams: each gives its frames. */
 export interface Speaker {
@@ -22,7 +22,7 @@ export async function speak(
   stream: SseStream,
   clock: Clock,
 ): Promise<void> {
-  const said = new SaidText();
+  const said = new AppendOnlyText();
   const batch = new TokenBatch(clock, (text) => stream.write(speaker.text(text)));
 
   try {

@@ -4,7 +4,7 @@ import type { Upload } from "../server/uploads.ts";
 import { fieldError } from "../server/problem.ts";
 
 /** One thing in the dialogue that a request tells. */
-export type Said =
+export type TranscriptEntry =
   | {
       readonly kind: "words";
       readonly role: string;
@@ -17,21 +17,25 @@ export type Said =
   | { readonly kind: "reference"; readonly id: string };
 
 /** What a request asks, of all that it tells. */
-export interface Asked {
+export interface TranscriptRequest {
   /** Empty where results are brought. */
   readonly message: string;
   readonly results: readonly CallerResult[] | undefined;
   /** What is asked carries them; where the session does not remember the rest, those of the rest too. */
   readonly files: readonly Upload[];
   /** Told to the agents as quoted data of this turn alone. */
-  readonly before: readonly Said[];
+  readonly before: readonly TranscriptEntry[];
 }
 
 /**
  * The last message, or the results of the last calls. What stands before is told as background: of
  * a session that goes on the caller's instructions alone, for it remembers the rest. Pure.
  */
-export function askedBy(said: readonly Said[], field: string, goesOn: boolean): Asked {
+export function askedBy(
+  said: readonly TranscriptEntry[],
+  field: string,
+  goesOn: boolean,
+): TranscriptRequest {
   const last = said.at(-1);
   if (last?.kind === "result") return askedByResults(said, last.callId, goesOn);
   if (last?.kind !== "words" || last.role !== "user") {
@@ -50,7 +54,11 @@ export function askedBy(said: readonly Said[], field: string, goesOn: boolean): 
  * The session of the calls remembers its question. What was told before that question came with it
  * as background, and is told again.
  */
-function askedByResults(said: readonly Said[], callId: string, goesOn: boolean): Asked {
+function askedByResults(
+  said: readonly TranscriptEntry[],
+  callId: string,
+  goesOn: boolean,
+): TranscriptRequest {
   const turn = turnOfCall(callId);
   const results = said.flatMap((one) =>
     one.kind === "result" && turnOfCall(one.callId) === turn
@@ -64,18 +72,18 @@ function askedByResults(said: readonly Said[], callId: string, goesOn: boolean):
   return { message: "", results, files: [], before: [...earlier, ...instructions] };
 }
 
-function filesOf(said: Said): readonly Upload[] {
+function filesOf(said: TranscriptEntry): readonly Upload[] {
   return said.kind === "words" ? (said.files ?? []) : [];
 }
 
 /** Results that came with a message: the session has them from nowhere else. */
-function resultsBefore(earlier: readonly Said[]): readonly Said[] {
+function resultsBefore(earlier: readonly TranscriptEntry[]): readonly TranscriptEntry[] {
   const words = earlier.findLastIndex((one) => one.kind === "words" && !isInstruction(one));
   const tail = earlier.slice(words + 1).filter((one) => !isInstruction(one));
   return tail.some(({ kind }) => kind === "result") ? tail : [];
 }
 
-function isInstruction(said: Said): boolean {
+function isInstruction(said: TranscriptEntry): boolean {
   return said.kind === "words" && (said.role === "system" || said.role === "developer");
 }
 
@@ -83,17 +91,17 @@ function isInstruction(said: Said): boolean {
 const RESULT_TOLD = 2_000;
 
 /** The background as the agents read it. Pure. */
-export function backgroundOf(before: readonly Said[]): string | undefined {
+export function backgroundOf(before: readonly TranscriptEntry[]): string | undefined {
   const names = new Map(before.flatMap((one) => (one.kind === "call" ? [nameOf(one)] : [])));
   const told = before.flatMap((one) => toldAs(one, names)).join("\n\n");
   return told === "" ? undefined : told;
 }
 
-function nameOf({ callId, name }: Extract<Said, { kind: "call" }>): [string, string] {
+function nameOf({ callId, name }: Extract<TranscriptEntry, { kind: "call" }>): [string, string] {
   return [callId, name];
 }
 
-function toldAs(one: Said, names: ReadonlyMap<string, string>): readonly string[] {
+function toldAs(one: TranscriptEntry, names: ReadonlyMap<string, string>): readonly string[] {
   if (one.kind === "words") return [`${one.role}: ${one.text}`];
   if (one.kind === "call") return [`assistant called ${one.name}: ${one.args}`];
   if (one.kind === "reference") return [];

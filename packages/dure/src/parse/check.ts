@@ -79,7 +79,7 @@ function isSilent(read: Reading<unknown>): boolean {
   return !read.ok && !isAboutTheValue(read.because);
 }
 
-interface Said<Value> {
+interface WordsToRead<Value> {
   readonly words: string;
   readonly message: string;
   readonly reader: Reader<Value>;
@@ -89,7 +89,7 @@ interface Said<Value> {
 function agreedValue<Value>(
   { value, sure, others }: Understood<Value>,
   proposed: Value,
-  said: Said<Value>,
+  said: WordsToRead<Value>,
 ): Pick<Understood<Value>, "value" | "sure" | "others"> | undefined {
   if (sameValue(value, proposed)) return { value, sure, others };
   if (others.some((other) => sameValue(other, proposed))) {
@@ -102,7 +102,7 @@ function agreedValue<Value>(
 /** The proposal, where the message has it by itself inside of the quoted words: 엄마 of 엄마랑. */
 function plainlyFound<Value>(
   proposed: Value,
-  { words, message, reader }: Said<Value>,
+  { words, message, reader }: WordsToRead<Value>,
 ): Understood<Value> | undefined {
   const found: readonly Reading<Value>[] = reader.find(message);
   return found

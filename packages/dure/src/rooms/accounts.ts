@@ -1,6 +1,6 @@
 import type { Database, Transaction } from "../durable/database.ts";
 import type { Leases } from "../durable/leases.ts";
-import { Looker, type LookResult } from "../durable/looker.ts";
+import { Poller, type PollResult } from "../durable/poller.ts";
 import { codedOf, sentenceOf } from "../kernel/coded-message.ts";
 import type { AccountDetail, ChannelAccount, ChannelAdapter } from "./channel-adapter.ts";
 import type { Delivery } from "./delivery.ts";
@@ -27,7 +27,7 @@ export class Accounts {
   readonly #delivery: Delivery;
   readonly #processId: string;
   readonly #over = new AbortController();
-  readonly #kept: Looker[] = [];
+  readonly #kept: Poller[] = [];
 
   constructor(
     setting: RoomsSetting,
@@ -114,7 +114,7 @@ export class Accounts {
 
   async stop(): Promise<void> {
     this.#over.abort(new DOMException("Rooms were stopped.", "AbortError"));
-    await Promise.all(this.#kept.map((looker) => looker.stop()));
+    await Promise.all(this.#kept.map((poller) => poller.stop()));
   }
 
   /** What the connection of an account says of itself. */
@@ -216,25 +216,25 @@ export class Accounts {
   }
 
   /** Holds, connects, and begins again, until we are stopped or the token is refused. */
-  #keep(adapter: ChannelAdapter, account: ChannelAccount): Looker {
+  #keep(adapter: ChannelAdapter, account: ChannelAccount): Poller {
     const { clock, logger } = this.#setting;
-    const looker = new Looker({
+    const poller = new Poller({
       what: `the connection of ${account.id} to ${adapter.name}`,
-      look: (signal) => this.#hold(adapter, account, signal),
+      poll: (signal) => this.#hold(adapter, account, signal),
       everyMs: TRY_EVERY_MS,
       clock,
       logger,
       signal: this.#over.signal,
     });
-    looker.start();
-    return looker;
+    poller.start();
+    return poller;
   }
 
   async #hold(
     adapter: ChannelAdapter,
     account: ChannelAccount,
     signal: AbortSignal,
-  ): Promise<LookResult> {
+  ): Promise<PollResult> {
     const lease = leaseName(adapter.name, account.id);
     const held = await this.#leases.hold(
       lease,
@@ -247,7 +247,7 @@ export class Accounts {
         `the connection of ${account.id} has ended`,
       );
     }
-    return "rest";
+    return "idle";
   }
 
   async #connect(

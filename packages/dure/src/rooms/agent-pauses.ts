@@ -1,5 +1,5 @@
 import type { Transaction } from "../durable/database.ts";
-import { Looker, type LookResult } from "../durable/looker.ts";
+import { Poller, type PollResult } from "../durable/poller.ts";
 import { PAUSES_TOPIC, type Pause, type Pauses } from "../durable/pauses.ts";
 import { enqueueNotice } from "./notices.ts";
 import { HANDLINGS_TOPIC, type RoomsSetting } from "./talk.ts";
@@ -22,15 +22,15 @@ export interface PauseOrder {
 export class AgentPauses {
   readonly #setting: RoomsSetting;
   readonly #pauses: Pauses;
-  readonly #looker: Looker;
+  readonly #poller: Poller;
   readonly #leave: (() => void)[] = [];
 
   constructor(setting: RoomsSetting, pauses: Pauses) {
     this.#setting = setting;
     this.#pauses = pauses;
-    this.#looker = new Looker({
+    this.#poller = new Poller({
       what: "places that wait for a paused agent",
-      look: () => this.#look(),
+      poll: () => this.#look(),
       everyMs: LOOK_EVERY_MS,
       clock: setting.clock,
       logger: setting.logger,
@@ -41,14 +41,14 @@ export class AgentPauses {
     if (this.#leave.length > 0) return;
     const { notifications } = this.#setting;
     for (const topic of [PAUSES_TOPIC, HANDLINGS_TOPIC]) {
-      this.#leave.push(notifications.subscribe(topic, () => this.#looker.wake()));
+      this.#leave.push(notifications.subscribe(topic, () => this.#poller.wake()));
     }
-    this.#looker.start();
+    this.#poller.start();
   }
 
   async stop(): Promise<void> {
     for (const leave of this.#leave.splice(0)) leave();
-    await this.#looker.stop();
+    await this.#poller.stop();
   }
 
   get(agent: string): Pause | undefined {
@@ -82,7 +82,7 @@ export class AgentPauses {
     return isOver;
   }
 
-  async #look(): Promise<LookResult> {
+  async #look(): Promise<PollResult> {
     const { database } = this.#setting;
     const told = await database.transaction(async (tx) => {
       const waited = await tx.query<{ agent: string; by: string; at: Date; place: string }>(
@@ -95,7 +95,7 @@ export class AgentPauses {
       return waited.length;
     });
     if (told > 0) this.#wakeOutbox();
-    return told === AT_ONCE ? "again" : "rest";
+    return told === AT_ONCE ? "more" : "idle";
   }
 
   async #tellPaused(tx: Transaction, { agent, by }: Pause, place: string): Promise<void> {

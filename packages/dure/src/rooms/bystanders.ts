@@ -2,7 +2,7 @@ import type { NewEntry } from "../durable/outbox.ts";
 import type { Queryable } from "../durable/database.ts";
 import type { ChannelAdapter } from "./channel-adapter.ts";
 import { decideIn, type Spoken } from "./consequences.ts";
-import { SHUT_OUT } from "./deaf.ts";
+import { SHUT_OUT } from "./account-cannot-read.ts";
 import type { Directory } from "./directory.ts";
 import { isPrivateThread, type Place } from "./place.ts";
 import type { RoleDecision } from "./role.ts";

@@ -6,7 +6,7 @@ import {
   type InboundMessage,
   type ThreadInUse,
 } from "./channel-adapter.ts";
-import type { DeafReports } from "./deaf-reports.ts";
+import type { UnreadablePlaceReports } from "./unreadable-place-reports.ts";
 import { noticeAuthor } from "./directory.ts";
 import type { IncomingPlaces } from "./incoming-place.ts";
 import { enqueueNotice } from "./notices.ts";
@@ -27,7 +27,7 @@ export class CatchUp {
   readonly #adapter: ChannelAdapter;
   readonly #talk: Talk;
   readonly #places: IncomingPlaces;
-  readonly #deaf: DeafReports;
+  readonly #unreadable: UnreadablePlaceReports;
   readonly #receive: Receive;
   readonly #signal: AbortSignal;
   /**
@@ -48,7 +48,7 @@ export class CatchUp {
       adapter: ChannelAdapter;
       talk: Talk;
       places: IncomingPlaces;
-      deaf: DeafReports;
+      deaf: UnreadablePlaceReports;
       receive: Receive;
       signal: AbortSignal;
     },
@@ -57,7 +57,7 @@ export class CatchUp {
     this.#adapter = parts.adapter;
     this.#talk = parts.talk;
     this.#places = parts.places;
-    this.#deaf = parts.deaf;
+    this.#unreadable = parts.deaf;
     this.#receive = parts.receive;
     this.#signal = parts.signal;
   }
@@ -68,7 +68,7 @@ export class CatchUp {
    */
   async readAll(account: ChannelAccount): Promise<void> {
     const { database, limits } = this.#setting;
-    await this.#deaf.load(account);
+    await this.#unreadable.load(account);
     const inUse = this.#adapter.threadsInUse?.(account) ?? [];
     const newest = new Map(inUse.map((thread) => [thread.place.thread ?? "", thread.newest]));
     const places = await database.query<Unread & { thread: string; is_idle: boolean }>(READABLE, [
@@ -183,7 +183,7 @@ export class CatchUp {
     }
     this.#gaps.delete(gapOf(account, id));
     if (unheeded !== undefined) await this.tellMissed(place, account, unheeded);
-    await this.#deaf.hearsAgain(account, place);
+    await this.#unreadable.hearsAgain(account, place);
     if (missed.length > 0) {
       this.#setting.logger.info(
         { account: account.id, place: id, messages: missed.length },
@@ -207,7 +207,7 @@ export class CatchUp {
     );
     if (wait === undefined) {
       this.#gaps.delete(gapOf(account, unread.id));
-      return this.#deaf.unread(account, place, messageOf(error));
+      return this.#unreadable.unread(account, place, messageOf(error));
     }
     clock.after(wait, () => this.#catchUpAgain(account, place, { unread, tries: tries + 1 }));
   }

@@ -2,7 +2,7 @@ import type { Transaction } from "../durable/database.ts";
 import { isOffline, leaseName, LOST_AT, stateOf, type AccountRow } from "./accounts.ts";
 import { pairOf, refuse, type Asking, type Refusal } from "./collaborate-call.ts";
 import type { Where } from "./collaborate-place.ts";
-import { isShutOut } from "./deaf.ts";
+import { isShutOut } from "./account-cannot-read.ts";
 import { channelPlaceId, type RoomChannel } from "./directory.ts";
 import { roomReports } from "./reports.ts";
 import type { RoomsSetting } from "./talk.ts";

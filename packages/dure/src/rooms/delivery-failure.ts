@@ -2,7 +2,7 @@ import type { Transaction } from "../durable/database.ts";
 import type { FailureVerdict, GivenUp } from "../durable/outbox-handler.ts";
 import { codeOf } from "../kernel/errors.ts";
 import { ChannelError, type ChannelAdapter, type ChannelFailure } from "./channel-adapter.ts";
-import type { Departure } from "./departure.ts";
+import type { Departure } from "./outgoing.ts";
 import { dropParts, failMessage, type StoredError } from "./failed-message.ts";
 import { GUARD_STOPPED } from "./guard-stop.ts";
 import { enqueueNotice } from "./notices.ts";
@@ -266,7 +266,7 @@ function isUnsure(given: GivenUp, error: StoredError): boolean {
 }
 
 /** The agents of the request that a message opened: who asks, and who is asked. */
-export interface Asked {
+export interface RequestParties {
   readonly from_agent: string;
   readonly to_agent: string;
 }
@@ -275,9 +275,9 @@ export interface Asked {
 export async function askedBy(
   { id, request }: StoredMessage,
   tx: Transaction,
-): Promise<Asked | undefined> {
+): Promise<RequestParties | undefined> {
   if (request === null) return undefined;
-  const [asked] = await tx.query<Asked>(ASKED_BY, [id]);
+  const [asked] = await tx.query<RequestParties>(ASKED_BY, [id]);
   return asked;
 }
 
@@ -289,7 +289,7 @@ function subjectOf(
   failure: ChannelFailure | undefined,
   message: StoredMessage,
   place: Place,
-  { adapter, asks }: { adapter: string; asks: Asked | undefined },
+  { adapter, asks }: { adapter: string; asks: RequestParties | undefined },
 ): string {
   if (failure === "credential") return `room:account:${adapter}:${message.author}`;
   if (asks) {
@@ -304,7 +304,7 @@ function subjectOf(
 }
 
 export function undelivered(
-  { from_agent, to_agent }: Asked,
+  { from_agent, to_agent }: RequestParties,
   code: "PERMISSION_DENIED" | "DELIVERY_FAILED",
 ): string {
   return `room:undelivered:${[from_agent, to_agent].sort().join(":")}:${code}`;

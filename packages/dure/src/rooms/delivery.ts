@@ -1,7 +1,7 @@
 import type { Transaction } from "../durable/database.ts";
 import type { GivenUp, OutsideHandler, ProbeAnswer, Sent } from "../durable/outbox-handler.ts";
 import type { Json } from "../kernel/json.ts";
-import { adoptDouble } from "./adoption.ts";
+import { mergeDuplicateThread } from "./merge-duplicate-thread.ts";
 import {
   ChannelError,
   type ChannelAccount,
@@ -13,11 +13,11 @@ import {
 } from "./channel-adapter.ts";
 import { askedBy, DeliveryFailures, undelivered, verdictOf } from "./delivery-failure.ts";
 import {
-  Departures,
+  OutgoingSends,
   type CallDeparture,
   type Departure,
   type ThreadDeparture,
-} from "./departure.ts";
+} from "./outgoing.ts";
 import { addressOf } from "./place.ts";
 import { refuseStopped } from "./guard-stop.ts";
 import { idOf, postOnce } from "./post-once.ts";
@@ -47,7 +47,7 @@ export class Delivery {
   readonly #talk: Talk;
   readonly #requests: Requests;
   readonly #questions: Questions;
-  readonly #departures: Departures;
+  readonly #departures: OutgoingSends;
   readonly #failures: DeliveryFailures;
   readonly #threadFound: (adapter: string, place: string) => void;
   /** Keys of entries whose thread was found, until that is recorded. */
@@ -73,7 +73,7 @@ export class Delivery {
     this.#requests = parts.requests;
     this.#questions = parts.questions;
     this.#threadFound = parts.threadFound;
-    this.#departures = new Departures(setting);
+    this.#departures = new OutgoingSends(setting);
     this.#failures = new DeliveryFailures(setting);
     this.unsure = new UnsureDeliveries(setting, {
       posted: (tx, message) => this.#posted(tx, message),
@@ -274,7 +274,7 @@ export class Delivery {
     if (platformId !== undefined) {
       // A person may have written in it before dure knew it as its own: then it was taken for a
       // new thread.
-      await adoptDouble(tx, this.#setting, { place, adapter: adapter.name, platformId });
+      await mergeDuplicateThread(tx, this.#setting, { place, adapter: adapter.name, platformId });
     }
     await tx.query(THREAD_MADE, [place, platformId ?? null]);
     if (exists) await this.unsure.reviveThread(tx, place);

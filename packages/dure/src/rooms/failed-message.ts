@@ -1,6 +1,6 @@
 import type { Transaction } from "../durable/database.ts";
 import type { GivenUp } from "../durable/outbox-handler.ts";
-import { allPartsOf } from "./departure.ts";
+import { allPartsOf } from "./outgoing.ts";
 import type { RoomsSetting } from "./talk.ts";
 
 /** Why words have not left, as the outbox and their message keep it. */

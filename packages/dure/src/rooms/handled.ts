@@ -3,7 +3,7 @@ import type { HandlingOutcome } from "../kernel/rooms.ts";
 import type { HandlingRow } from "./handling.ts";
 import type { Place } from "./place.ts";
 import type { RoomsSetting } from "./talk.ts";
-import { unsay } from "./unsay.ts";
+import { removePreview } from "./remove-preview.ts";
 
 /** Whose work has ended, as its end is told. */
 type Handled = Pick<HandlingRow, "message" | "agent" | "session" | "turn">;
@@ -45,6 +45,6 @@ export async function endUnsaid(
   { handling, outcome }: { handling: UnsaidHandling; outcome: "silent" | "stopped" },
 ): Promise<void> {
   const { preview } = handling;
-  if (preview !== null) await unsay(tx, setting, handling, { place, preview });
+  if (preview !== null) await removePreview(tx, setting, handling, { place, preview });
   await emitHandled(tx, setting, place, { handling, outcome, answer: null });
 }

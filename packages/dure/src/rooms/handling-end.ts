@@ -5,14 +5,14 @@ import { retryButton } from "./answer-retries.ts";
 import { emitHandled } from "./handled.ts";
 import { endWait } from "./model-wait-notice.ts";
 import { isStoppedTalk } from "./guard-stop.ts";
-import type { HandlingRow, Said } from "./handling.ts";
+import type { HandlingRow, TurnOutcome } from "./handling.ts";
 import type { OpenPlace } from "./place.ts";
 import type { Questions } from "./questions.ts";
 import type { StoredMessage } from "./room-store.ts";
-import type { RoomsSetting, Saying, Talk } from "./talk.ts";
+import type { RoomsSetting, OutgoingMessage, Talk } from "./talk.ts";
 import { roomReports } from "./reports.ts";
 import { roomTexts } from "./texts.ts";
-import { previewKey, unsay } from "./unsay.ts";
+import { previewKey, removePreview } from "./remove-preview.ts";
 
 /** What an agent's tools asked for during its turn. */
 interface Wishes {
@@ -41,12 +41,12 @@ export class HandlingEnd {
   /**
    * The words and the end of the work: one transaction. A request is answered when they are posted.
    */
-  async settle(handling: HandlingRow, said: Said): Promise<void> {
+  async settle(handling: HandlingRow, said: TurnOutcome): Promise<void> {
     await this.#setting.database.transaction((tx) => this.#settleIn(tx, handling, said));
     this.#talk.announce();
   }
 
-  async #settleIn(tx: Transaction, handling: HandlingRow, said: Said): Promise<void> {
+  async #settleIn(tx: Transaction, handling: HandlingRow, said: TurnOutcome): Promise<void> {
     await this.#lease.guard(tx);
     const place = await this.#setting.store.open(tx, handling.place);
     const [open] = await tx.query<OpenHandling>(LOCK, [handling.id, this.#lease.id]);
@@ -73,7 +73,7 @@ export class HandlingEnd {
   }
 
   /** What became of a wait for the model. */
-  #becameOf(outcome: Said["outcome"]): string {
+  #becameOf(outcome: TurnOutcome["outcome"]): string {
     const texts = roomTexts(this.#setting.locale);
     return outcome === "failed" || outcome === "refused" ? texts.gaveUp() : texts.reconnected();
   }
@@ -86,7 +86,7 @@ export class HandlingEnd {
     tx: Transaction,
     handling: HandlingRow,
     place: OpenPlace,
-    words: { text: string; files: Said["files"]; wishes: Wishes; open: OpenHandling },
+    words: { text: string; files: TurnOutcome["files"]; wishes: Wishes; open: OpenHandling },
   ): Promise<string | undefined> {
     const { text, files, wishes } = words;
     const { preview } = words.open;
@@ -100,7 +100,8 @@ export class HandlingEnd {
           over: isOver ? { key: previewKey(handling.id), platformId: preview } : undefined,
         })
       : undefined;
-    if (preview !== null && !isOver) await unsay(tx, this.#setting, handling, { place, preview });
+    if (preview !== null && !isOver)
+      await removePreview(tx, this.#setting, handling, { place, preview });
     return said;
   }
 
@@ -108,7 +109,7 @@ export class HandlingEnd {
     tx: Transaction,
     handling: HandlingRow,
     place: OpenPlace,
-    { ends, ...words }: Pick<Saying, "text" | "files" | "over"> & { ends: boolean },
+    { ends, ...words }: Pick<OutgoingMessage, "text" | "files" | "over"> & { ends: boolean },
   ): Promise<string> {
     const message = await this.#messageOf(tx, handling);
     const isByPerson = message?.authorKind === "person";
@@ -143,7 +144,12 @@ export class HandlingEnd {
     }
   }
 
-  async #ask(tx: Transaction, handling: HandlingRow, place: OpenPlace, said: Said): Promise<void> {
+  async #ask(
+    tx: Transaction,
+    handling: HandlingRow,
+    place: OpenPlace,
+    said: TurnOutcome,
+  ): Promise<void> {
     const message = await this.#messageOf(tx, handling);
     const replyTo = message?.authorKind === "person" ? message.id : undefined;
     await this.#questions.show(tx, handling, place, { said, replyTo });
@@ -156,7 +162,7 @@ export class HandlingEnd {
     tx: Transaction,
     handling: HandlingRow,
     place: OpenPlace,
-    { brokenBy, canResume }: Said,
+    { brokenBy, canResume }: TurnOutcome,
   ): Promise<void> {
     const message = await this.#messageOf(tx, handling);
     if (message?.authorKind !== "person" || place.state === "closed") return;
@@ -177,7 +183,7 @@ export class HandlingEnd {
     tx: Transaction,
     { agent }: HandlingRow,
     place: OpenPlace,
-    { outcome, brokenBy }: Said,
+    { outcome, brokenBy }: TurnOutcome,
   ): Promise<void> {
     const { store, directory, locale } = this.#setting;
     const subject = `room:model:${agent}`;
@@ -208,7 +214,7 @@ async function isHeldBack(
   tx: Transaction,
   place: OpenPlace,
   handling: HandlingRow,
-  { outcome }: Said,
+  { outcome }: TurnOutcome,
 ): Promise<boolean> {
   return outcome === "answered" && isStoppedTalk(tx, place, handling);
 }

@@ -28,7 +28,7 @@ export interface HandlingRow {
 }
 
 /** What a turn has said in its place, and how its handling ends. */
-export interface Said {
+export interface TurnOutcome {
   readonly outcome: HandlingOutcome;
   /** Empty unless the outcome is `answered`. */
   readonly text: string;
@@ -68,7 +68,7 @@ const CUT_NOTE = 200;
 export function saidBy(
   { error, message, approvals = [], files = [] }: Done,
   locale: RoomLocale,
-): Said {
+): TurnOutcome {
   if (error) {
     const brokenBy = FOR_OPERATORS.has(error.code) ? error.message : undefined;
     const outcome = OUTCOME_OF_ERROR[error.code] ?? "failed";

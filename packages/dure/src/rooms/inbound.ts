@@ -13,7 +13,7 @@ import type {
 } from "./channel-adapter.ts";
 import type { Pressed } from "./buttons.ts";
 import { CatchUp } from "./catch-up.ts";
-import { DeafReports } from "./deaf-reports.ts";
+import { UnreadablePlaceReports } from "./unreadable-place-reports.ts";
 import { IncomingPlaces } from "./incoming-place.ts";
 import { ORDER_BUTTON, ORDERS, type Order, type OrderedAt } from "./orders.ts";
 import type { PressedBy } from "./pressed-by.ts";
@@ -33,7 +33,7 @@ export class Inbound implements ChannelPort {
   readonly #press: ButtonAnswer;
   readonly #order: OrderAnswer;
   readonly #places: IncomingPlaces;
-  readonly #deaf: DeafReports;
+  readonly #unreadable: UnreadablePlaceReports;
   readonly #changes: PlaceChanges;
   readonly #catchUp: CatchUp;
   readonly #over = new AbortController();
@@ -56,12 +56,12 @@ export class Inbound implements ChannelPort {
     this.#order = parts.order;
     const adapter = parts.adapter.name;
     this.#places = new IncomingPlaces(setting, { adapter, signal: this.#over.signal });
-    this.#deaf = new DeafReports(setting, { adapter, talk: parts.talk });
-    this.#changes = new PlaceChanges(setting, { adapter, deaf: this.#deaf });
+    this.#unreadable = new UnreadablePlaceReports(setting, { adapter, talk: parts.talk });
+    this.#changes = new PlaceChanges(setting, { adapter, deaf: this.#unreadable });
     this.#catchUp = new CatchUp(setting, {
       ...parts,
       places: this.#places,
-      deaf: this.#deaf,
+      deaf: this.#unreadable,
       receive: (account, message) => this.#receive(account, message),
       signal: this.#over.signal,
     });
@@ -215,7 +215,7 @@ export class Inbound implements ChannelPort {
 
     const isUnheeded = await this.#hear(account, place, message, isOld);
     await this.#catchUp.markRead(account, place.id, message.platformId);
-    await this.#deaf.hearsAgain(account, place);
+    await this.#unreadable.hearsAgain(account, place);
     return isUnheeded ? place : undefined;
   }
 

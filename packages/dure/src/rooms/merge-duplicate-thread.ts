@@ -8,7 +8,7 @@ import { recordOf, type RoomsSetting } from "./talk.ts";
  * times and follow behind what the thread holds already, so that readers that follow it get them too.
  * Runs in the transaction that records the thread, before its platform's id is known to dure.
  */
-export async function adoptDouble(
+export async function mergeDuplicateThread(
   tx: Transaction,
   { directory }: Pick<RoomsSetting, "directory">,
   thread: { readonly place: string; readonly adapter: string; readonly platformId: string },

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { linked } from "./departure.ts";
+import { linked } from "./outgoing.ts";
 import { Directory } from "./directory.ts";
 
 const agent = (id: string, displayName: string) => ({

@@ -59,7 +59,7 @@ type Shown = Partial<PlaceAttachment>;
 const THREAD_WAIT_MS = 250;
 
 /** Reads the rows of what leaves, as they are now, in the words of adapters. */
-export class Departures {
+export class OutgoingSends {
   readonly #setting: RoomsSetting;
 
   constructor(setting: RoomsSetting) {

@@ -1,7 +1,7 @@
 import type { Transaction } from "../durable/database.ts";
 import type { Audience, ChannelAccount, PlaceChange } from "./channel-adapter.ts";
-import { isShutOut } from "./deaf.ts";
-import type { DeafReports } from "./deaf-reports.ts";
+import { isShutOut } from "./account-cannot-read.ts";
+import type { UnreadablePlaceReports } from "./unreadable-place-reports.ts";
 import { channelPlaceId } from "./directory.ts";
 import type { OpenPlace } from "./place.ts";
 import { roomReports } from "./reports.ts";
@@ -13,12 +13,12 @@ import { GONE } from "./texts.ts";
 export class PlaceChanges {
   readonly #setting: RoomsSetting;
   readonly #adapter: string;
-  readonly #deaf: DeafReports;
+  readonly #unreadable: UnreadablePlaceReports;
 
-  constructor(setting: RoomsSetting, parts: { adapter: string; deaf: DeafReports }) {
+  constructor(setting: RoomsSetting, parts: { adapter: string; deaf: UnreadablePlaceReports }) {
     this.#setting = setting;
     this.#adapter = parts.adapter;
-    this.#deaf = parts.deaf;
+    this.#unreadable = parts.deaf;
   }
 
   /** A place that is not known is not touched. */
@@ -124,7 +124,7 @@ export class PlaceChanges {
         data: { account: account.id },
       },
     ]);
-    await this.#deaf.accessLost(tx, account, place);
+    await this.#unreadable.accessLost(tx, account, place);
   }
 }
 

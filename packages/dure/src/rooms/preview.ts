@@ -1,4 +1,4 @@
-import { Looker, type LookResult } from "../durable/looker.ts";
+import { Poller, type PollResult } from "../durable/poller.ts";
 import { messageOf } from "../kernel/errors.ts";
 import type { TurnEvent } from "../kernel/turn-events.ts";
 import { ChannelError, type ChannelAccount, type ChannelAdapter } from "./channel-adapter.ts";
@@ -10,7 +10,7 @@ import { partLength } from "./outbox-keys.ts";
 import type { RoomsSetting } from "./talk.ts";
 import { cutText } from "./text.ts";
 import { roomTexts } from "./texts.ts";
-import { previewKey, unsay } from "./unsay.ts";
+import { previewKey, removePreview } from "./remove-preview.ts";
 
 /** Between two edits of one message, milliseconds. Source: docs/spec/collaboration §9. */
 const SHOW_EVERY_MS = 1_000;
@@ -34,21 +34,21 @@ export class Preview {
   #shown = "";
   #asked: { readonly platformId: string | undefined } | undefined;
   #platformId: string | undefined;
-  readonly #looker: Looker;
+  readonly #poller: Poller;
   readonly #since: number;
 
   constructor(setting: RoomsSetting, parts: PreviewParts) {
     this.#setting = setting;
     this.#parts = parts;
-    this.#looker = new Looker({
+    this.#poller = new Poller({
       what: "what is being written",
-      look: () => this.#show(),
+      poll: () => this.#show(),
       everyMs: LOOK_EVERY_MS,
       clock: setting.clock,
       logger: setting.logger,
     });
     this.#since = setting.clock.monotonic();
-    this.#looker.start({ inMs: parts.streams ? SHOW_EVERY_MS : setting.limits.workingNoticeMs });
+    this.#poller.start({ inMs: parts.streams ? SHOW_EVERY_MS : setting.limits.workingNoticeMs });
   }
 
   /** A text that is begun again (`AGENT_START`) voids what was written before. */
@@ -57,12 +57,12 @@ export class Preview {
     if (event.type !== "AGENT_START") return;
     this.#text = "";
     this.#waits = event.data.waits === "model";
-    if (this.#waits) this.#looker.wake();
+    if (this.#waits) this.#poller.wake();
   }
 
   /** Nothing is shown after this. What is on its way is waited for. */
   async stop(): Promise<void> {
-    await this.#looker.stop();
+    await this.#poller.stop();
     this.#over.abort(new DOMException("The text is whole.", "AbortError"));
   }
 
@@ -70,7 +70,7 @@ export class Preview {
    * The second counts from the platform's answer: an edit that was long under way is not followed
    * at once.
    */
-  async #show(): Promise<LookResult> {
+  async #show(): Promise<PollResult> {
     const words = this.#parts.streams && !this.#waits ? this.#words() : undefined;
     const text = words ?? this.#notice();
     if (text === undefined || text === this.#shown) return this.#pause();
@@ -85,8 +85,8 @@ export class Preview {
   }
 
   /** Where words are not shown, a notice changes when the agent says that it waits. */
-  #pause(): LookResult {
-    return this.#parts.streams || this.#shown === "" ? "rest" : { pauseMs: SHOW_EVERY_MS };
+  #pause(): PollResult {
+    return this.#parts.streams || this.#shown === "" ? "idle" : { pauseMs: SHOW_EVERY_MS };
   }
 
   /** What is written so far; undefined: nothing, or what may turn out to be no answer. */
@@ -109,10 +109,10 @@ export class Preview {
   }
 
   /** Agents wait for each other without a notice. */
-  #withoutNotice(): LookResult {
+  #withoutNotice(): PollResult {
     if (this.#parts.streams) return { pauseMs: SHOW_EVERY_MS };
     this.#end();
-    return "rest";
+    return "idle";
   }
 
   async #put(text: string, replyTo: string | undefined): Promise<void> {
@@ -151,7 +151,7 @@ export class Preview {
       const [posted] = await tx.query<{ is_stopped: boolean }>(POSTED, [handling, platformId]);
       if (!posted?.is_stopped) return;
       const shown = { id: handling, agent: account.agent };
-      await unsay(tx, this.#setting, shown, { place, preview: platformId });
+      await removePreview(tx, this.#setting, shown, { place, preview: platformId });
     });
   }
 
@@ -169,7 +169,7 @@ export class Preview {
   }
 
   /** It is only a preview: the answer comes through the outbox, whatever becomes of this. */
-  #afterTrouble(error: unknown): LookResult {
+  #afterTrouble(error: unknown): PollResult {
     const { logger } = this.#setting;
     const { handling, account } = this.#parts;
     logger.debug(
@@ -181,12 +181,12 @@ export class Preview {
       return { pauseMs: failure.retryAfterMs ?? SHOW_EVERY_MS };
     }
     this.#end();
-    return "rest";
+    return "idle";
   }
 
   /** Called from within a look: no other follows it. */
   #end(): void {
-    void this.#looker.stop();
+    void this.#poller.stop();
   }
 }
 

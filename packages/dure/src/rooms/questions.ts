@@ -1,6 +1,6 @@
 import type { Queryable, Transaction } from "../durable/database.ts";
 import type { TransactionalHandler } from "../durable/outbox-handler.ts";
-import type { HandlingRow, Said } from "./handling.ts";
+import type { HandlingRow, TurnOutcome } from "./handling.ts";
 import { askerIn } from "../kernel/rooms.ts";
 import { partLength } from "./outbox-keys.ts";
 import type { OpenPlace } from "./place.ts";
@@ -48,7 +48,7 @@ export class Questions {
     tx: Transaction,
     { turn, agent }: HandlingRow,
     place: OpenPlace,
-    { said, replyTo }: { said: Said; replyTo: string | undefined },
+    { said, replyTo }: { said: TurnOutcome; replyTo: string | undefined },
   ): Promise<void> {
     const asked = await tx.query<AskedQuestion>(ASKED, [turn, said.asked ?? []]);
     for (const question of asked) {

@@ -1,6 +1,6 @@
 import type { Transaction } from "../durable/database.ts";
 import { enqueue } from "../durable/outbox.ts";
-import { nonceOf } from "./departure.ts";
+import { nonceOf } from "./outgoing.ts";
 import type { HandlingRow } from "./handling.ts";
 import { orderingOf, topicOf } from "./outbox-keys.ts";
 import type { Place } from "./place.ts";
@@ -19,7 +19,7 @@ export function previewKey(handling: string): string {
  * it is not recorded whether it was posted. Where its id is recorded later, that one is taken away
  * too.
  */
-export async function unsay(
+export async function removePreview(
   tx: Transaction,
   { directory, adapters }: RoomsSetting,
   { id, agent }: Pick<HandlingRow, "id" | "agent">,

@@ -1,5 +1,5 @@
 import type { Transaction } from "../durable/database.ts";
-import { Looker, type LookResult } from "../durable/looker.ts";
+import { Poller, type PollResult } from "../durable/poller.ts";
 import { isAcknowledgement, isBlank, isOneQuestion } from "../jobs/conclusion.ts";
 import { cutBytes } from "../kernel/cut-bytes.ts";
 import { enqueueNotice } from "./notices.ts";
@@ -37,14 +37,14 @@ interface Origin {
 export class Requests {
   readonly #setting: RoomsSetting;
   readonly #talk: Talk;
-  readonly #looker: Looker;
+  readonly #poller: Poller;
 
   constructor(setting: RoomsSetting, talk: Talk) {
     this.#setting = setting;
     this.#talk = talk;
-    this.#looker = new Looker({
+    this.#poller = new Poller({
       what: "unanswered requests",
-      look: () => this.#look(),
+      poll: () => this.#look(),
       everyMs: LOOK_EVERY_MS,
       clock: setting.clock,
       logger: setting.logger,
@@ -52,11 +52,11 @@ export class Requests {
   }
 
   start(): void {
-    this.#looker.start();
+    this.#poller.start();
   }
 
   async stop(): Promise<void> {
-    await this.#looker.stop();
+    await this.#poller.stop();
   }
 
   /**
@@ -123,11 +123,11 @@ export class Requests {
   }
 
   /** Reminds, and at last tells an operator. One process at a time per request. */
-  async #look(): Promise<LookResult> {
+  async #look(): Promise<PollResult> {
     const due = await this.#setting.database.query<{ id: string }>(DUE, [AT_ONCE]);
     for (const { id } of due) await this.#remind(id);
     if (due.length > 0) this.#talk.announce();
-    return "rest";
+    return "idle";
   }
 
   async #remind(id: string): Promise<void> {

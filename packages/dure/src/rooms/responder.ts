@@ -1,5 +1,5 @@
 import type { Conversations } from "../engine/api.ts";
-import { Looker, type LookResult } from "../durable/looker.ts";
+import { Poller, type PollResult } from "../durable/poller.ts";
 import { countsAsTry } from "../durable/passing.ts";
 import { PAUSES_TOPIC, type Pauses } from "../durable/pauses.ts";
 import type { ProcessLease } from "../durable/processes.ts";
@@ -33,7 +33,7 @@ export class Responder {
   readonly #pauses: Pick<Pauses, "first">;
   readonly #running = new Map<string, { agent: string; end: Promise<void> }>();
   readonly #over = new AbortController();
-  readonly #looker: Looker;
+  readonly #poller: Poller;
   readonly #unsubscribe: (() => void)[] = [];
 
   constructor(
@@ -52,9 +52,9 @@ export class Responder {
     this.#turns = new HandlingTurns(setting, { conversations, pauses, talk, holder: lease.id });
     this.#end = new HandlingEnd(setting, { talk, questions, lease });
     this.#lease = lease;
-    this.#looker = new Looker({
+    this.#poller = new Poller({
       what: "messages to answer",
-      look: () => this.#claim(),
+      poll: () => this.#claim(),
       everyMs: LOOK_EVERY_MS,
       clock: setting.clock,
       logger: setting.logger,
@@ -66,29 +66,29 @@ export class Responder {
     if (this.#unsubscribe.length > 0) return;
     const { notifications } = this.#setting;
     for (const topic of [HANDLINGS_TOPIC, PAUSES_TOPIC]) {
-      this.#unsubscribe.push(notifications.subscribe(topic, () => this.#looker.wake()));
+      this.#unsubscribe.push(notifications.subscribe(topic, () => this.#poller.wake()));
     }
-    this.#looker.start();
+    this.#poller.start();
   }
 
   /** Stops following. Turns go on in the engine; the process that takes the work posts their words. */
   async stop(): Promise<void> {
     for (const unsubscribe of this.#unsubscribe.splice(0)) unsubscribe();
     this.#over.abort(new DOMException("Rooms were stopped.", "AbortError"));
-    await this.#looker.stop();
+    await this.#poller.stop();
     await Promise.allSettled([...this.#running.values()].map(({ end }) => end));
   }
 
-  async #claim(): Promise<LookResult> {
+  async #claim(): Promise<PollResult> {
     const free = AT_ONCE - this.#working;
-    if (free <= 0) return "rest";
+    if (free <= 0) return "idle";
     const claimed = await this.#setting.database.query<HandlingRow>(CLAIM, [
       this.#lease.id,
       free,
       [...this.#running.keys()],
     ]);
     for (const handling of claimed) this.#begin(handling);
-    return claimed.length === free ? "again" : "rest";
+    return claimed.length === free ? "more" : "idle";
   }
 
   /** Work of an agent that was paused in the middle of it takes no room from the others. */
@@ -111,7 +111,7 @@ export class Responder {
       })
       .finally(() => {
         this.#running.delete(handling.id);
-        this.#looker.wake();
+        this.#poller.wake();
       });
     this.#running.set(handling.id, { agent: handling.agent, end });
   }

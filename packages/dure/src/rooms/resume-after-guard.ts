@@ -1,5 +1,5 @@
 import type { Transaction } from "../durable/database.ts";
-import { Looker, type LookResult } from "../durable/looker.ts";
+import { Poller, type PollResult } from "../durable/poller.ts";
 import type { RoomsSetting, Talk } from "./talk.ts";
 import { UNSURE, type UnsureDecision, type UnsureDeliveries } from "./unsure.ts";
 
@@ -29,19 +29,19 @@ interface Lift {
  * answer is a row, whichever process took it; what it lifts is done once, by the process that sees
  * it first.
  */
-export class Lifts {
+export class GuardResumes {
   readonly #setting: RoomsSetting;
   readonly #talk: Talk;
   readonly #unsure: UnsureDeliveries;
-  readonly #looker: Looker;
+  readonly #poller: Poller;
 
   constructor(setting: RoomsSetting, parts: { talk: Talk; unsure: UnsureDeliveries }) {
     this.#setting = setting;
     this.#talk = parts.talk;
     this.#unsure = parts.unsure;
-    this.#looker = new Looker({
+    this.#poller = new Poller({
       what: "stops that people have lifted",
-      look: () => this.#look(),
+      poll: () => this.#look(),
       everyMs: LOOK_EVERY_MS,
       clock: setting.clock,
       logger: setting.logger,
@@ -49,18 +49,18 @@ export class Lifts {
   }
 
   start(): void {
-    this.#looker.start();
+    this.#poller.start();
   }
 
   async stop(): Promise<void> {
-    await this.#looker.stop();
+    await this.#poller.stop();
   }
 
-  async #look(): Promise<LookResult> {
+  async #look(): Promise<PollResult> {
     const answered = await this.#setting.database.query<{ id: string }>(ANSWERED);
     for (const { id } of answered) await this.#lift(id);
     if (answered.length > 0) this.#talk.announce();
-    return "rest";
+    return "idle";
   }
 
   async #lift(id: string): Promise<void> {

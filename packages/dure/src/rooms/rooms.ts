@@ -25,7 +25,7 @@ import { Delivery } from "./delivery.ts";
 import { channelPlaceId, type Directory } from "./directory.ts";
 import { Inbound } from "./inbound.ts";
 import type { RoomLimits } from "./limits.ts";
-import { liftPairsIn, Lifts, RESUME } from "./lifts.ts";
+import { liftPairsIn, GuardResumes, RESUME } from "./resume-after-guard.ts";
 import { NOTICE_TOPIC, noticeHandler } from "./notices.ts";
 import { shownPlace, type Place, type ShownPlace } from "./place.ts";
 import { RoomReader, type RoomSummary } from "./reading.ts";
@@ -102,7 +102,7 @@ export class Rooms {
   readonly #requests: Requests;
   readonly #questions: Questions;
   readonly #buttons: Buttons;
-  readonly #lifts: Lifts;
+  readonly #lifts: GuardResumes;
   readonly #stops: Stops;
   readonly #retries: AnswerRetries;
   readonly #responder: Responder;
@@ -126,7 +126,7 @@ export class Rooms {
       questions: this.#questions,
       threadFound: (adapter, place) => this.#threadFound(adapter, place),
     });
-    this.#lifts = new Lifts(this.#setting, { talk: this.#talk, unsure: delivery.unsure });
+    this.#lifts = new GuardResumes(this.#setting, { talk: this.#talk, unsure: delivery.unsure });
     this.#stops = new Stops(this.#setting, this.#talk);
     this.#retries = new AnswerRetries(this.#setting, this.#talk);
     this.pauses = new AgentPauses(this.#setting, options.pauses);

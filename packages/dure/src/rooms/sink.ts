@@ -2,7 +2,7 @@ import { appendFile, mkdir } from "node:fs/promises";
 import path from "node:path";
 import type { EventLog } from "../durable/event-log.ts";
 import type { Leases } from "../durable/leases.ts";
-import { Looker, type LookResult } from "../durable/looker.ts";
+import { Poller, type PollResult } from "../durable/poller.ts";
 import { enqueue, type NewEntry } from "../durable/outbox.ts";
 import { webhookHeaders } from "../escalations/sign-webhook.ts";
 import type { OutsideHandler } from "../durable/outbox-handler.ts";
@@ -95,7 +95,7 @@ export class ConversationSink {
   readonly #events: Pick<EventLog, "read" | "now">;
   readonly #leases: Leases;
   readonly #conversationOf: ConversationOf;
-  readonly #looker: Looker;
+  readonly #poller: Poller;
 
   constructor(
     setting: RoomsSetting,
@@ -113,9 +113,9 @@ export class ConversationSink {
     this.#events = parts.events;
     this.#leases = parts.leases;
     this.#conversationOf = parts.conversationOf;
-    this.#looker = new Looker({
+    this.#poller = new Poller({
       what: "what agents say in the background",
-      look: (signal) => this.#follow(signal),
+      poll: (signal) => this.#follow(signal),
       everyMs: AGAIN_MS,
       clock: setting.clock,
       logger: setting.logger,
@@ -124,19 +124,19 @@ export class ConversationSink {
 
   start(): void {
     this.#setting.outbox.handle(SINK_TOPIC, this.#handler());
-    this.#looker.start();
+    this.#poller.start();
   }
 
   async stop(): Promise<void> {
-    await this.#looker.stop();
+    await this.#poller.stop();
   }
 
   /** As long as this process holds the sink's lease. */
-  async #follow(signal: AbortSignal): Promise<LookResult> {
+  async #follow(signal: AbortSignal): Promise<PollResult> {
     await this.#leases.hold("room.sink", async (_lease, options) => this.#report(options.signal), {
       signal,
     });
-    return "rest";
+    return "idle";
   }
 
   async #report(signal: AbortSignal): Promise<void> {

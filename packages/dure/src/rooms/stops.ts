@@ -1,5 +1,5 @@
 import type { Transaction } from "../durable/database.ts";
-import { Looker, type LookResult } from "../durable/looker.ts";
+import { Poller, type PollResult } from "../durable/poller.ts";
 import { UNATTENDED_TOPIC } from "../durable/turns.ts";
 import { newId } from "../kernel/ids.ts";
 import { endUnsaid, type UnsaidHandling } from "./handled.ts";
@@ -35,14 +35,14 @@ interface StopRow extends Stopped {
 export class Stops {
   readonly #setting: RoomsSetting;
   readonly #talk: Talk;
-  readonly #looker: Looker;
+  readonly #poller: Poller;
 
   constructor(setting: RoomsSetting, talk: Talk) {
     this.#setting = setting;
     this.#talk = talk;
-    this.#looker = new Looker({
+    this.#poller = new Poller({
       what: "stops of places",
-      look: () => this.#look(),
+      poll: () => this.#look(),
       everyMs: LOOK_EVERY_MS,
       clock: setting.clock,
       logger: setting.logger,
@@ -50,11 +50,11 @@ export class Stops {
   }
 
   start(): void {
-    this.#looker.start();
+    this.#poller.start();
   }
 
   async stop(): Promise<void> {
-    await this.#looker.stop();
+    await this.#poller.stop();
   }
 
   /** Stored when the row is written; what this process cannot finish another one does. */
@@ -68,10 +68,10 @@ export class Stops {
     return { answers, requests, jobs };
   }
 
-  async #look(): Promise<LookResult> {
+  async #look(): Promise<PollResult> {
     const open = await this.#setting.database.query<{ id: string }>(OPEN, [AT_ONCE]);
     for (const { id } of open) await this.#carryOut(id);
-    return open.length === AT_ONCE ? "again" : "rest";
+    return open.length === AT_ONCE ? "more" : "idle";
   }
 
   /** Each step may be repeated; the last one is done once. */

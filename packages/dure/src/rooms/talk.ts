@@ -82,7 +82,7 @@ export const HANDLINGS_TOPIC = "handlings";
 const EVENTS_TOPIC = "events";
 
 /** A message from outside. */
-export interface Heard {
+export interface IncomingMessage {
   readonly authorKind: "person" | "foreign";
   readonly author: string;
   readonly authorName: string;
@@ -103,7 +103,7 @@ export interface Heard {
 }
 
 /** An agent's words. */
-export interface Saying {
+export interface OutgoingMessage {
   readonly author: string;
   readonly text: string;
   readonly mark?: MessageMark | undefined;
@@ -153,7 +153,7 @@ export class Talk {
    */
   async hear(
     placeId: string,
-    heard: Heard,
+    heard: IncomingMessage,
     agents: readonly string[],
     options: { only?: "record" } = {},
   ): Promise<HeardResult> {
@@ -171,7 +171,7 @@ export class Talk {
   async say(
     tx: Transaction,
     place: OpenPlace,
-    saying: Saying,
+    saying: OutgoingMessage,
   ): Promise<{ messageId: string; seq: number }> {
     const { store, directory, adapters } = this.#setting;
     if (place.state === "closed") throw placeClosed(place);
@@ -265,7 +265,7 @@ export class Talk {
   async #hearIn(
     tx: Transaction,
     place: OpenPlace,
-    heard: Heard,
+    heard: IncomingMessage,
     { agents, onlyRecord }: { agents: readonly string[]; onlyRecord: boolean },
   ): Promise<HeardResult> {
     const known = await this.#knownMessage(tx, place, heard);
@@ -297,14 +297,14 @@ export class Talk {
     return { messageId: message.id, repeated: known !== undefined, unheeded };
   }
 
-  #stepOf(heard: Heard, place: OpenPlace, mentions: readonly string[]): GuardStep {
+  #stepOf(heard: IncomingMessage, place: OpenPlace, mentions: readonly string[]): GuardStep {
     return heard.authorKind === "person" ? personSpoke(place) : this.#botSpoke(place, mentions);
   }
 
   async #knownMessage(
     tx: Transaction,
     place: OpenPlace,
-    heard: Heard,
+    heard: IncomingMessage,
   ): Promise<StoredMessage | undefined> {
     if (heard.platformId !== undefined) {
       return this.#setting.store.messageAt(place.adapter, heard.platformId, tx);
@@ -344,7 +344,7 @@ export class Talk {
    */
   async #mentionedIn(
     tx: Transaction,
-    { text, replyTo, repliedTo }: Heard,
+    { text, replyTo, repliedTo }: IncomingMessage,
   ): Promise<readonly string[]> {
     const named = findMentions(text, this.#setting.directory.names).agents;
     const replied =
@@ -513,7 +513,7 @@ function agentOf({ authorKind, author }: StoredMessage): string | undefined {
 }
 
 function messageOf(
-  { authorKind, author, authorName, text }: Heard,
+  { authorKind, author, authorName, text }: IncomingMessage,
   place: OpenPlace,
   mentions: readonly string[],
 ): DecidedMessage {
@@ -530,7 +530,7 @@ function messageOf(
   };
 }
 
-function rowOfHeard(message: DecidedMessage, heard: Heard): NewMessageRow {
+function rowOfHeard(message: DecidedMessage, heard: IncomingMessage): NewMessageRow {
   return {
     id: message.id,
     author_kind: message.authorKind,
@@ -546,7 +546,7 @@ function rowOfHeard(message: DecidedMessage, heard: Heard): NewMessageRow {
   };
 }
 
-function rowOfSaying(id: string, saying: Saying, directory: Directory): NewMessageRow {
+function rowOfSaying(id: string, saying: OutgoingMessage, directory: Directory): NewMessageRow {
   return {
     id,
     author_kind: "agent",
@@ -566,13 +566,16 @@ function rowOfSaying(id: string, saying: Saying, directory: Directory): NewMessa
 }
 
 /** The agents that an agent's words name; a notice names none. */
-function mentionsOf({ text, mark, author }: Saying, directory: Directory): readonly string[] {
+function mentionsOf(
+  { text, mark, author }: OutgoingMessage,
+  directory: Directory,
+): readonly string[] {
   if (mark === "notice") return [];
   return findMentions(text, directory.names).agents.filter((agent) => agent !== author);
 }
 
 /** The preview whose place the first part takes. */
-function overOf({ over }: Saying): { over?: { key: string; platformId: string } } {
+function overOf({ over }: OutgoingMessage): { over?: { key: string; platformId: string } } {
   return over ? { over: { ...over } } : {};
 }
 

@@ -1,12 +1,12 @@
 import type { Transaction } from "../durable/database.ts";
 import type { ChannelAccount } from "./channel-adapter.ts";
-import { deafSubject, openReportsOf, SHUT_OUT } from "./deaf.ts";
+import { deafSubject, openReportsOf, SHUT_OUT } from "./account-cannot-read.ts";
 import type { Place } from "./place.ts";
 import { roomReports, type Report } from "./reports.ts";
 import type { RoomsSetting, Talk } from "./talk.ts";
 
 /** Reports the places that an account of one platform does not hear, until it hears them again. */
-export class DeafReports {
+export class UnreadablePlaceReports {
   readonly #setting: RoomsSetting;
   readonly #adapter: string;
   readonly #talk: Talk;

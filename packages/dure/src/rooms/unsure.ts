@@ -1,5 +1,5 @@
 import type { Transaction } from "../durable/database.ts";
-import { allPartsOf } from "./departure.ts";
+import { allPartsOf } from "./outgoing.ts";
 import { FAILED } from "./failed-message.ts";
 import type { RoomsSetting } from "./talk.ts";
 

@@ -1,5 +1,5 @@
 import type { Database, Transaction } from "../durable/database.ts";
-import { Looker, type LookResult } from "../durable/looker.ts";
+import { Poller, type PollResult } from "../durable/poller.ts";
 import { enqueue, type Outbox } from "../durable/outbox.ts";
 import type { ProcessLease } from "../durable/processes.ts";
 import type { TableRule } from "../durable/retention.ts";
@@ -63,15 +63,15 @@ const SHOWN = 5;
 export class Schedules {
   readonly #options: SchedulesOptions;
   readonly #known: ReadonlyMap<string, Known>;
-  readonly #looker: Looker;
+  readonly #poller: Poller;
 
   constructor(options: SchedulesOptions) {
     const { schedules, clock, logger, lease } = options;
     this.#options = options;
     this.#known = new Map(schedules.map((schedule) => [schedule.name, knownOf(schedule)]));
-    this.#looker = new Looker({
+    this.#poller = new Poller({
       what: "schedules that are due",
-      look: () => this.#look(),
+      poll: () => this.#look(),
       everyMs: LOOK_EVERY_MS,
       clock,
       logger,
@@ -95,16 +95,16 @@ export class Schedules {
       if (rows.length > 0) await tx.query(ENROL, [JSON.stringify(rows), clock.now()]);
     });
 
-    if (rows.length > 0) this.#looker.start();
+    if (rows.length > 0) this.#poller.start();
   }
 
   async stop(): Promise<void> {
-    await this.#looker.stop();
+    await this.#poller.stop();
   }
 
   /** Looks now for what is due. Resolves when it is taken. */
   look(): Promise<void> {
-    return this.#looker.look();
+    return this.#poller.poll();
   }
 
   /** By name. */
@@ -152,7 +152,7 @@ export class Schedules {
   async resume(name: string, { tenant }: ScheduleViewer): Promise<ShownSchedule> {
     this.#named(name, tenant);
     await this.#options.database.query(RESUME, [name, this.#options.clock.now()]);
-    this.#looker.wake();
+    this.#poller.wake();
 
     return this.#one(name, tenant);
   }
@@ -166,7 +166,7 @@ export class Schedules {
     };
   }
 
-  async #look(): Promise<LookResult> {
+  async #look(): Promise<PollResult> {
     const { database, clock } = this.#options;
     const rows = await database.query<ScheduleRow>(READ, [[...this.#known.keys()]]);
     let nextAt = clock.now() + LOOK_EVERY_MS;

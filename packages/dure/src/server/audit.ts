@@ -3,7 +3,7 @@ import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
 import type { z } from "zod";
 import type { AuditLog, Deed } from "../durable/audit-log.ts";
 import { isDatabaseAway } from "../durable/passing.ts";
-import { surely } from "../durable/surely.ts";
+import { retryUntilAnswered } from "../durable/retry-until-answered.ts";
 import type { BackOff } from "../kernel/back-off.ts";
 import { messageOf } from "../kernel/errors.ts";
 import { onWire } from "../kernel/wire.ts";
@@ -127,7 +127,7 @@ async function endDeed(request: FastifyRequest, parts: ServerParts): Promise<voi
     if (!isDatabaseAway(error)) return onLost(error);
     // The first outcome holds, so it may be written again. No deed begins in an outage: what
     // waits here is at most what was under way.
-    void surely(write, { clock, signal: deed.signal, backOff: LATE }).catch(onLost);
+    void retryUntilAnswered(write, { clock, signal: deed.signal, backOff: LATE }).catch(onLost);
   }
 }
 

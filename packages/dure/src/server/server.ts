@@ -47,7 +47,7 @@ import { roomFileRoutes } from "./room-file-routes.ts";
 import { roomRoutes } from "./room-routes.ts";
 import { asDureError, problemOf, retryAfterOf, statusOf } from "./problem.ts";
 import { SseStreams, type SseLimits } from "./sse.ts";
-import { Stillness } from "./stillness.ts";
+import { SuspendDetector } from "./suspend-detector.ts";
 import { WebHandler } from "./web-handler.ts";
 import { Members } from "./members.ts";
 import { traceRoutes } from "./trace-routes.ts";
@@ -164,7 +164,7 @@ export type RouteApp = Parameters<FastifyPluginAsyncZod<ServerParts>>[0];
  * Closing it ends the streams with a hint to reconnect.
  */
 export function createServer(options: ServerOptions): FastifyInstance {
-  const stillness = new Stillness(options.clock);
+  const stillness = new SuspendDetector(options.clock);
   const app = newApp(options, stillness);
   const closing = new AbortController();
   const parts = partsOf(app, options, closing.signal);
@@ -194,7 +194,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
   return app;
 }
 
-function newApp(options: ServerOptions, stillness: Stillness): FastifyInstance {
+function newApp(options: ServerOptions, stillness: SuspendDetector): FastifyInstance {
   const bounds = boundsOf(options.limits);
   return Fastify({
     http: {
@@ -534,7 +534,7 @@ function stoodStill(): DureError {
 function answerBrokenHttp(
   bounds: ServerBounds,
   clock: Clock,
-  stillness: Stillness,
+  stillness: SuspendDetector,
 ): (error: NodeJS.ErrnoException, socket: Socket) => void {
   return (error, socket) => {
     if (error.code === "ECONNRESET" || socket.destroyed || !socket.writable) {

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { expect, test } from "vitest";
 import { systemClock, type Clock } from "../kernel/clock.ts";
-import { Stillness } from "./stillness.ts";
+import { SuspendDetector } from "./suspend-detector.ts";
 import { startTestServer } from "./test-server.ts";
 
 /**
@@ -20,7 +20,7 @@ function movedClock(): Clock & { movedMs: number } {
 
 test("a stop of the process is known at once, and forgotten after a while", () => {
   const clock = movedClock();
-  const stillness = new Stillness(clock);
+  const stillness = new SuspendDetector(clock);
 
   const before = stillness.endedWithin(10_000);
   clock.movedMs = 9_000;

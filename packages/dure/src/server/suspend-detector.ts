@@ -12,7 +12,7 @@ const STOOD_STILL_MS = 2_000;
  * Knows whether the process stood still a moment ago: stopped by a signal, suspended with its
  * machine. After that all its timers are late at once, and a client that was prompt looks slow.
  */
-export class Stillness {
+export class SuspendDetector {
   readonly stop: () => void;
   readonly #clock: Clock;
   #lookedAt: number;

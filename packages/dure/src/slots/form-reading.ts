@@ -13,7 +13,7 @@ import {
 import type { FormParts } from "./form-parts.ts";
 import type { SlotSpecs } from "./form.ts";
 import type { FormState } from "./form-state.ts";
-import { mannerOf, type Heard } from "./hearing.ts";
+import { mannerOf, type HeldReading } from "./hearing.ts";
 import { applyMoves, type Manner, type Moved } from "./moves.ts";
 import type { MessageKind } from "./prompts.ts";
 
@@ -98,7 +98,7 @@ export class FormReading {
     this.#parts.say(...remarks.map((remark) => texts.slotError(remark)));
   }
 
-  #apply({ moves, passedOver }: Heard): Moved {
+  #apply({ moves, passedOver }: HeldReading): Moved {
     const { specs, context } = this.#parts;
     const state = withoutUnclear(this.#parts.state);
     const asked = askedBefore(state, specs);

@@ -6,7 +6,7 @@ import { isNeeded, openSlotsOf, type FormContext } from "./entries.ts";
 import { contextBlock, readingSchemaOf, type FormFacts } from "./form-agents.ts";
 import type { Contact, FormTexts, SlotForm, SlotSpecs } from "./form.ts";
 import type { FormResult, FormState, SlotValues } from "./form-state.ts";
-import { hold, type Heard } from "./hearing.ts";
+import { hold, type HeldReading } from "./hearing.ts";
 import { LEXICON } from "../parse/lexicon/index.ts";
 import { has } from "../parse/lexicon/patterns.ts";
 import { todayIn, type IsoDate } from "../parse/days/days.ts";
@@ -59,7 +59,7 @@ export class FormSpeech {
    * What the slot agent reads in the message, held against the message; undefined where it gives
    * nothing that can be read.
    */
-  async hear(state: FormState): Promise<Heard | undefined> {
+  async hear(state: FormState): Promise<HeldReading | undefined> {
     const finished = has(LEXICON.before, fold(this.#turn.message)) ? await this.#finished() : [];
     const whole = await this.#whole();
     const reading = await this.#reading(state, finished, whole);

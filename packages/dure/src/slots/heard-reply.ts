@@ -11,7 +11,7 @@ import type { SlotForm, SlotSpecs, SlotValue } from "./form.ts";
 import type { FormState } from "./form-state.ts";
 
 /** What an answer is read with. */
-interface Asked {
+interface ReplyContext {
   readonly form: SlotForm;
   readonly specs: SlotSpecs;
   readonly locale: Locale;
@@ -24,7 +24,7 @@ interface Asked {
  * with what was shown said again (네 홍길동 3만원 맞아요). A refusal that names another value refuses that
  * value alone. Pure.
  */
-export function replyIn(message: string, state: FormState, asked: Asked): Reply {
+export function replyIn(message: string, state: FormState, asked: ReplyContext): Reply {
   const reply = classifyReply(message, asked.lexicon);
   if (state.stage !== "READY" && state.stage !== "FILLING") return reply;
   if (REFUSING_KINDS.has(reply.kind) && reply.sure !== "exact") {
@@ -49,7 +49,7 @@ function isTruth(message: string, state: FormState, context: FormContext): boole
 function byButton(
   reply: Reply,
   state: FormState,
-  { form, locale, lexicon }: Asked,
+  { form, locale, lexicon }: ReplyContext,
 ): Reply | undefined {
   const buttons = deedButtons(form, state.slots, locale);
   if (!buttons) return undefined;
@@ -78,7 +78,7 @@ function beginsWithYes(words: string, lexicon: Lexicon): boolean {
 }
 
 /** A yes with the values that were shown, and no others. */
-function saidAgain(reply: Reply, { slots }: FormState, asked: Asked): Reply | undefined {
+function saidAgain(reply: Reply, { slots }: FormState, asked: ReplyContext): Reply | undefined {
   if (reply.kind === "yes" || REFUSING_KINDS.has(reply.kind)) return undefined;
   const rest = withoutKnown(reply.words, slots, asked);
   if (rest === reply.words) return undefined;
@@ -89,7 +89,7 @@ function saidAgain(reply: Reply, { slots }: FormState, asked: Asked): Reply | un
 function withoutKnown(
   words: string,
   slots: FormState["slots"],
-  { specs, context }: Pick<Asked, "specs" | "context">,
+  { specs, context }: Pick<ReplyContext, "specs" | "context">,
 ): string {
   let rest = words.normalize("NFC");
   for (const [slot, value] of Object.entries(slots)) {

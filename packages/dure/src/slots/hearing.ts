@@ -11,7 +11,7 @@ import type { MessageKind, SlotItem, SlotReading } from "./prompts.ts";
 import { Doubt, judge, UNSURE, type Against } from "./referee.ts";
 
 /** What a model read in a message, held against what code sees there. */
-export interface Heard {
+export interface HeldReading {
   readonly kind: MessageKind;
   readonly moves: readonly HeldMove[];
   /** People who were plainly named, and whom the reading has passed over. */
@@ -53,7 +53,7 @@ export function mannerOf(message: string): Manner {
  * A reading with each of its values judged. It loses no person who was named, and names none who was
  * not. Pure. Source: docs/spec/conversation §8.
  */
-export function hold(reading: SlotReading, facts: HearingFacts): Heard {
+export function hold(reading: SlotReading, facts: HearingFacts): HeldReading {
   const { kind } = reading;
   const isAbout = kind !== "unsupported";
   const items = isAbout ? reading.items : [];

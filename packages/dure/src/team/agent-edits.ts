@@ -1,7 +1,7 @@
 import type { Database } from "../durable/database.ts";
 import { readFrontMatter } from "../engine/files/front-matter.ts";
 import { readYaml } from "../engine/files/load-service-document.ts";
-import { Looker } from "../durable/looker.ts";
+import { Poller } from "../durable/poller.ts";
 import { machineName } from "../durable/machine.ts";
 import type { Notifications } from "../durable/notify.ts";
 import type { Page } from "../durable/page.ts";
@@ -91,7 +91,7 @@ const SETTLED_AFTER_MS = 10_000;
  */
 export class AgentEdits {
   readonly #parts: AgentEditsParts;
-  readonly #looker: Looker;
+  readonly #poller: Poller;
   /** Behind this id changes are news. */
   #seen: number | undefined;
   #unsubscribe: (() => void) | undefined;
@@ -99,9 +99,9 @@ export class AgentEdits {
   constructor(parts: AgentEditsParts) {
     const { clock, logger, signal } = parts;
     this.#parts = parts;
-    this.#looker = new Looker({
+    this.#poller = new Poller({
       what: "changed agents",
-      look: () => this.#look(),
+      poll: () => this.#look(),
       everyMs: LOOK_EVERY_MS,
       clock,
       logger,
@@ -110,13 +110,13 @@ export class AgentEdits {
   }
 
   start(): void {
-    this.#unsubscribe ??= this.#parts.notifications.subscribe(TOPIC, () => this.#looker.wake());
-    this.#looker.start();
+    this.#unsubscribe ??= this.#parts.notifications.subscribe(TOPIC, () => this.#poller.wake());
+    this.#poller.start();
   }
 
   async stop(): Promise<void> {
     this.#unsubscribe?.();
-    await this.#looker.stop();
+    await this.#poller.stop();
   }
 
   // --- looking
@@ -249,7 +249,7 @@ export class AgentEdits {
 
   // --- what other processes did, or left
 
-  async #look(): Promise<"rest"> {
+  async #look(): Promise<"idle"> {
     const { database, host, settleAfterMs = SETTLED_AFTER_MS } = this.#parts;
     for (const edit of await openEdits(database, host, settleAfterMs)) await this.#settle(edit);
     this.#seen ??= await newsBegin(database, host);
@@ -257,7 +257,7 @@ export class AgentEdits {
     for (const agent of new Set(news.map((one) => one.agent))) await this.#follow(agent);
     this.#seen = news.at(-1)?.id ?? this.#seen;
 
-    return "rest";
+    return "idle";
   }
 
   /** Of a process that died, or lost the database, between row and file. */

@@ -8,7 +8,7 @@ import {
   type EscalationSource,
   type SuggestedAction,
 } from "../kernel/escalation.ts";
-import type { Asked, FromWire } from "../kernel/wire.ts";
+import type { QueryInput, FromWire } from "../kernel/wire.ts";
 import { pageOf, time } from "./shared.ts";
 
 /** What `/v1/escalations` takes and gives. Source: docs/spec/plans §7. */
@@ -172,4 +172,4 @@ export type EscalationAnswered = FromWire<z.output<typeof AnsweredJson>>;
  * Which escalations are wanted, newest first. All given members must fit. `limit` is 1–200, by
  * default 50.
  */
-export type EscalationsFilter = Asked<z.output<typeof EscalationsQuery>>;
+export type EscalationsFilter = QueryInput<z.output<typeof EscalationsQuery>>;

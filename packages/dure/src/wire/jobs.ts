@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { JOB_INTENTS, JOB_OUTCOMES, JOB_STATUSES } from "../kernel/jobs.ts";
-import type { Asked, FromWire } from "../kernel/wire.ts";
+import type { QueryInput, FromWire } from "../kernel/wire.ts";
 import { fileRef } from "./files.ts";
 import { idempotencyKey, json, pageOf, time } from "./shared.ts";
 
@@ -293,5 +293,5 @@ export type JobAnswer = FromWire<z.output<typeof AskAnswer> | z.output<typeof As
  */
 export type JobRequest = FromWire<z.input<typeof JobBody>>;
 /** Which jobs are wanted, newest first. All given members must fit. `limit` is 1–200. */
-export type JobsFilter = Asked<z.output<typeof JobsQuery>>;
-export type JobAuditFilter = Asked<z.output<typeof JobAuditQuery>>;
+export type JobsFilter = QueryInput<z.output<typeof JobsQuery>>;
+export type JobAuditFilter = QueryInput<z.output<typeof JobAuditQuery>>;

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { ACCESS_REASONS, SCOPES } from "../kernel/access.ts";
 import { EVENT_ROLES } from "../kernel/platform-events.ts";
-import type { Asked, FromWire } from "../kernel/wire.ts";
+import type { QueryInput, FromWire } from "../kernel/wire.ts";
 import { EVENTS } from "./events.ts";
 import { pageOf, seenSession, time } from "./shared.ts";
 
@@ -221,4 +221,4 @@ export type AuditEntry = FromWire<z.output<typeof AuditEntryJson>>;
  * Which entries of the audit log are wanted, newest first. All given members must fit. `limit` is
  * 1–200, by default 50.
  */
-export type AuditFilter = Asked<z.output<typeof AuditQuery>>;
+export type AuditFilter = QueryInput<z.output<typeof AuditQuery>>;

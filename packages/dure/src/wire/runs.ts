@@ -13,7 +13,7 @@ import {
   WAITING_FOR,
   WORKER_STATUSES,
 } from "../kernel/plans.ts";
-import type { Asked, FromWire } from "../kernel/wire.ts";
+import type { QueryInput, FromWire } from "../kernel/wire.ts";
 import {
   BecauseJson,
   ModeJson,
@@ -835,7 +835,7 @@ export type Transcript = FromWire<TranscriptJson>;
 /** One thing that a worker thought, said, did or read. */
 export type TranscriptLine = Transcript["lines"][number];
 /** Which lines are asked for. */
-export type TranscriptFilter = Asked<z.output<typeof TranscriptQuery>>;
+export type TranscriptFilter = QueryInput<z.output<typeof TranscriptQuery>>;
 /** Where a run's branch was merged. `already`: it had the commits before. */
 export type MergeOutcome = Omit<FromWire<z.output<typeof MergeAnswer>>, "kind"> & {
   readonly kind: Exclude<z.output<typeof MergeAnswer>["kind"], "trying">;
@@ -866,7 +866,7 @@ export type PlanSource =
 /** A plan to run, by name or by text, and which of its ports. */
 export type RunRequest = PlanSource & RunChoice;
 /** Which runs are wanted, newest first. All given members must fit. `limit` is 1–200. */
-export type RunsFilter = Asked<z.output<typeof RunsQuery>>;
+export type RunsFilter = QueryInput<z.output<typeof RunsQuery>>;
 /** Which runs that are over lose their files. Nothing given: those that ended over 7 days ago. */
 export type CleanRequest = FromWire<NonNullable<z.input<typeof RunCleanBody>>>;
 /**

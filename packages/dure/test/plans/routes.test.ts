@@ -815,7 +815,7 @@ test("another tenant's run is unknown, the right to look is none to run, and a r
   const tokenOf = async (scopes: Scope[], tenant: string): Promise<string> =>
     (await auth.create({ name: "test", scopes, tenant })).token;
   const client = (token: string): DureClient => new DureClient({ baseUrl: guarded.url, token });
-  const [runner, looker, both, other, jobs] = [
+  const [runner, poller, both, other, jobs] = [
     await tokenOf(["plans:run"], "acme"),
     await tokenOf(["plans:read"], "acme"),
     await tokenOf(["plans"], "acme"),
@@ -825,7 +825,7 @@ test("another tenant's run is unknown, the right to look is none to run, and a r
 
   const { id } = await client(runner).plans.start({ plan: "steer" });
 
-  expect((await client(looker).plans.runs()).items.map((run) => run.id)).toEqual([id]);
+  expect((await client(poller).plans.runs()).items.map((run) => run.id)).toEqual([id]);
   expect((await client(other).plans.runs()).items).toEqual([]);
   for (const call of [
     () => client(other).plans.run(id),
@@ -839,12 +839,12 @@ test("another tenant's run is unknown, the right to look is none to run, and a r
     await expect(call()).rejects.toMatchObject({ code: "RUN_UNKNOWN" });
   }
   const runs = [
-    () => client(looker).plans.start({ plan: "shop" }),
-    () => client(looker).plans.dryRun({ plan: "shop" }),
-    () => client(looker).plans.cancel(id),
-    () => client(looker).plans.retry(id, "bad"),
-    () => client(looker).plans.merge(id),
-    () => client(looker).plans.draft({ goal: "x" }),
+    () => client(poller).plans.start({ plan: "shop" }),
+    () => client(poller).plans.dryRun({ plan: "shop" }),
+    () => client(poller).plans.cancel(id),
+    () => client(poller).plans.retry(id, "bad"),
+    () => client(poller).plans.merge(id),
+    () => client(poller).plans.draft({ goal: "x" }),
     () => client(jobs).plans.list(),
     () => client(jobs).plans.run(id),
   ];
@@ -852,11 +852,11 @@ test("another tenant's run is unknown, the right to look is none to run, and a r
   await expect(
     new DureClient({ baseUrl: guarded.url }).plans.start({ plan: "shop" }),
   ).rejects.toMatchObject({ code: "TOKEN_NEEDED" });
-  expect((await client(looker).events({ run: id }, { last: 100 }).next()).value).toMatchObject({
+  expect((await client(poller).events({ run: id }, { last: 100 }).next()).value).toMatchObject({
     run: id,
     type: "session.start",
   });
-  expect((await client(looker).events({}, { last: 100 }).next()).value).toMatchObject({
+  expect((await client(poller).events({}, { last: 100 }).next()).value).toMatchObject({
     run: id,
     type: "session.start",
   });

@@ -14,7 +14,7 @@ import type { SlackPackages } from "./packages.ts";
 import type { Reader } from "./reader.ts";
 import { SilenceWatch } from "./silence.ts";
 import { Viewers } from "./viewers.ts";
-import { runSocket, type ConnectionEnd, type Told } from "./socket.ts";
+import { runSocket, type ConnectionEnd, type SocketEnvelope } from "./socket.ts";
 
 export interface AppConnectionOptions {
   /** For the log: the account, or the app that several share. */
@@ -209,7 +209,7 @@ export class AppConnection {
     const { clock, logger } = port;
     const listener = {
       connected: () => this.#connected(),
-      heard: (told: Told) => {
+      heard: (told: SocketEnvelope) => {
         this.#silence.heard(told.payload);
         events.hear(told);
       },

@@ -4,7 +4,7 @@ import { idOf, isWritten, placeOf, SLACK, toInbound } from "./mapping.ts";
 import { Orders } from "./orders.ts";
 import { Presses } from "./presses.ts";
 import type { Reader } from "./reader.ts";
-import type { Told } from "./socket.ts";
+import type { SocketEnvelope } from "./socket.ts";
 import type { Viewers } from "./viewers.ts";
 import {
   CHANNEL_EVENTS,
@@ -50,7 +50,7 @@ export class SlackEvents {
     this.#orders = new Orders({ name, port, reader, accounts });
   }
 
-  hear(told: Told): void {
+  hear(told: SocketEnvelope): void {
     if (told.type === "interactive") {
       void this.#presses.answer(told, this.#parts.signal());
       return;
@@ -63,7 +63,7 @@ export class SlackEvents {
     void told.acknowledge(); // what came after this was written
   }
 
-  #hearEvent(told: Told): void {
+  #hearEvent(told: SocketEnvelope): void {
     const callback = eventCallback.safeParse(told.payload);
     if (!callback.success) return this.#malformed(told, "event");
     const { event_id: id, event } = callback.data;
@@ -164,7 +164,7 @@ export class SlackEvents {
     return isDirect ? this.#parts.accounts().slice(0, 1) : this.#parts.accounts();
   }
 
-  #malformed(told: Told, what: string): void {
+  #malformed(told: SocketEnvelope, what: string): void {
     const { name, port } = this.#parts;
     port.logger.warn(
       { account: name, event: what },

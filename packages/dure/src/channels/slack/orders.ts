@@ -2,7 +2,7 @@ import { messageOf } from "../../kernel/errors.ts";
 import type { ChannelAccount, ChannelPort, PressingPerson } from "../../rooms/channel-adapter.ts";
 import { idOf, placeOf } from "./mapping.ts";
 import type { Reader } from "./reader.ts";
-import type { Told } from "./socket.ts";
+import type { SocketEnvelope } from "./socket.ts";
 import { plainAnswer, slashCommand, type ReactionEvent, type SlashCommand } from "./wire.ts";
 
 interface OrderParts {
@@ -30,7 +30,7 @@ export class Orders {
    * Acknowledged at once: Slack waits 3 s. What comes of it is told to the person alone. Source:
    * docs.slack.dev/interactivity/implementing-slash-commands. Never rejects.
    */
-  async answer(told: Told, signal: AbortSignal): Promise<void> {
+  async answer(told: SocketEnvelope, signal: AbortSignal): Promise<void> {
     const { name, port } = this.#parts;
     await told.acknowledge();
     const command = slashCommand.safeParse(told.payload);

@@ -2,7 +2,7 @@ import { messageOf } from "../../kernel/errors.ts";
 import type { ChannelAccount, ChannelPort } from "../../rooms/channel-adapter.ts";
 import { placeOf } from "./mapping.ts";
 import type { Reader } from "./reader.ts";
-import type { Told } from "./socket.ts";
+import type { SocketEnvelope } from "./socket.ts";
 import { blockActions, plainAnswer, type BlockActions } from "./wire.ts";
 
 interface PressParts {
@@ -28,7 +28,7 @@ export class Presses {
    * The decision is stored, then acknowledged, then told to the person who pressed alone. Slack
    * shows a warning after 3 s without; pressing twice is one decision. Never rejects.
    */
-  async answer(told: Told, signal: AbortSignal): Promise<void> {
+  async answer(told: SocketEnvelope, signal: AbortSignal): Promise<void> {
     const { name, port } = this.#parts;
     const press = blockActions.safeParse(told.payload);
     if (!press.success) {

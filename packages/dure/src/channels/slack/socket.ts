@@ -32,11 +32,11 @@ export interface SocketListener {
   /** The platform has said hello. */
   readonly connected: () => void;
   /** `acknowledge` tells the platform that it is stored; without that it comes again. */
-  readonly heard: (told: Told) => void;
+  readonly heard: (told: SocketEnvelope) => void;
 }
 
 /** What an envelope holds. */
-export interface Told {
+export interface SocketEnvelope {
   readonly type: string;
   readonly payload: unknown;
   readonly acknowledge: () => Promise<void>;

@@ -112,17 +112,17 @@ function verdictOf(findings: readonly Finding[], { check: words, said }: CliWord
 }
 
 /** What was found and its hint; of a list its first entry, which has its own. Pure. */
-function inOneLine({ detail, hint = "" }: Told): string {
+function inOneLine({ detail, hint = "" }: FindingText): string {
   const [line = "", entry] = detail.split("\n");
   if (entry !== undefined && line.endsWith(":")) return `${line} ${entry.trim()}`;
   const sentence = /[.!?]$/.test(line) ? line : `${line}.`;
   return `${sentence} ${hint.split("\n")[0]!}`.trim();
 }
 
-type Told = Pick<Finding, "detail" | "hint">;
+type FindingText = Pick<Finding, "detail" | "hint">;
 
 /** A finding in the language of its reader. Its code is no word of the sentence behind it. Pure. */
-function saidOf({ detail, hint }: Told, said: CliWords["said"]): Told {
+function saidOf({ detail, hint }: FindingText, said: CliWords["said"]): FindingText {
   const [, code = "", sentence = detail] = /^([A-Z]+_[A-Z_]+ )(.*)$/s.exec(detail) ?? [];
   const behind = said(sentence);
   const words = behind === sentence ? said(detail) : `${code}${behind}`;

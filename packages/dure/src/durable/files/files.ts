@@ -13,7 +13,7 @@ import {
 import { newId, ulid } from "../../kernel/ids.ts";
 import { sessionIdOfKey, type TenantView } from "../../kernel/tenant.ts";
 import type { Database, Queryable } from "../database.ts";
-import { surely } from "../surely.ts";
+import { retryUntilAnswered } from "../retry-until-answered.ts";
 import { FencedError } from "../turns.ts";
 import type { ByteStore } from "./byte-store.ts";
 import { storeFailed } from "./folder-store.ts";
@@ -213,7 +213,7 @@ export class Files {
       ? undefined
       : { ms: STORE_WITHIN_MS, onOver: () => notStored(row.name) };
     try {
-      const [answer] = await surely(
+      const [answer] = await retryUntilAnswered(
         () => database.query<{ put: PutRow }>(statement, [JSON.stringify(row), data]),
         { clock: this.#options.clock, signal, within },
       );

@@ -24,7 +24,7 @@ import { CustomAgent } from "./custom-agent.ts";
 import { messageOrDecision } from "./decision.ts";
 import { CallerOffer } from "../caller/caller-offer.ts";
 import { filesAsked, questionOf, type HandedCalls } from "../caller/handed-out.ts";
-import { ToldCalls } from "./told-calls.ts";
+import { ToolCallEvents } from "./tool-call-events.ts";
 import { ToolRounds } from "./tool-rounds.ts";
 import { Transcript, type AgentWork } from "./work.ts";
 import { Step, type Places } from "../turn/step.ts";
@@ -122,7 +122,7 @@ export class AgentRun {
     this.#places = places;
     const about = { environment, agent, key, places };
     this.#model = new AgentModel({ ...about, temperature, words: this.#words });
-    const told = new ToldCalls({
+    const told = new ToolCallEvents({
       turnId: environment.facts.turnId,
       clock: environment.clock,
       agent: key,

@@ -11,7 +11,7 @@ import { bounded } from "./bounded.ts";
 import type { Places, Step } from "../turn/step.ts";
 import { EffectUnknownError } from "../effects/effects.ts";
 import { handleOf, READ_RESULT, readResult, shownResult } from "./kept-result.ts";
-import type { ToldCalls } from "./told-calls.ts";
+import type { ToolCallEvents } from "./tool-call-events.ts";
 import type { AnyTool, ToolContext } from "./tool.ts";
 import { FIND_TOOLS, findTools, firstTools, namedTools, type OfferedFrom } from "./tool-offer.ts";
 import { resultOf, type Transcript } from "./work.ts";
@@ -23,7 +23,7 @@ interface AgentToolsOptions {
   readonly agent: Agent;
   readonly key: string;
   readonly places: Places;
-  readonly told: ToldCalls;
+  readonly told: ToolCallEvents;
   /** Gets each call with its result. */
   readonly transcript: Transcript;
 }
@@ -51,7 +51,7 @@ export class AgentTools {
   readonly #agent: Agent;
   readonly #key: string;
   readonly #places: Places;
-  readonly #told: ToldCalls;
+  readonly #told: ToolCallEvents;
   readonly #transcript: Transcript;
   #first: readonly ToolSpec[] | undefined;
 

@@ -8,7 +8,7 @@ import { outcomeOf } from "./agent-output.ts";
 import type { AgentTools } from "./agent-tools.ts";
 import type { AgentWords } from "./agent-words.ts";
 import type { Transcript } from "./work.ts";
-import { handed, type AgentOutcome } from "../turn/turn-context.ts";
+import { markHandled, type AgentOutcome } from "../turn/turn-context.ts";
 
 export interface CustomAgentOptions {
   readonly environment: AgentRunEnvironment;
@@ -74,10 +74,10 @@ export class CustomAgent {
       memory,
       signal,
       buildMessages,
-      model: (request = {}) => handed(this.#ask(request)),
-      tool: (name, input) => handed(tools.use(name, input)),
-      answerCall: (call) => handed(tools.answer(call)),
-      step: (name, work) => handed(step(name, work)),
+      model: (request = {}) => markHandled(this.#ask(request)),
+      tool: (name, input) => markHandled(tools.use(name, input)),
+      answerCall: (call) => markHandled(tools.answer(call)),
+      step: (name, work) => markHandled(step(name, work)),
     };
   }
 

@@ -28,7 +28,7 @@ export interface CalledTool {
 }
 
 /** Tells the readers of a turn which tools are called. A call is told once, in whichever life. */
-export class ToldCalls {
+export class ToolCallEvents {
   readonly #options: ToldCallsOptions;
   readonly #told: ReadonlySet<string>;
 

@@ -9,7 +9,7 @@ import {
   type ReserveAnswer,
 } from "../../durable/budgets.ts";
 import type { Database } from "../../durable/database.ts";
-import { Looker, type LookResult } from "../../durable/looker.ts";
+import { Poller, type PollResult } from "../../durable/poller.ts";
 import type { Notifications } from "../../durable/notify.ts";
 import { FencedError, type StoredModelCall } from "../../durable/turns.ts";
 import type { Budget, BudgetLimit } from "../../models/card.ts";
@@ -173,16 +173,16 @@ export class BudgetKeeper implements Budgets {
   readonly #pools = new Map<string, BudgetPool>();
   /** Reservations that are charged here, by turn and place. */
   readonly #open = new Map<string, Map<string, readonly TakenShare[]>>();
-  readonly #tidying: Looker;
+  readonly #tidying: Poller;
 
   constructor(options: BudgetKeeperOptions) {
     const { database, notifications, clock, processId, lease, timeZone } = options;
     this.#options = options;
     this.#store = new BudgetStore({ database, notifications, clock, process: processId, lease });
     this.#dayOf = calendar(timeZone);
-    this.#tidying = new Looker({
+    this.#tidying = new Poller({
       what: "budgets to tidy",
-      look: () => this.#tidy(),
+      poll: () => this.#tidy(),
       everyMs: TIDY_EVERY_MS,
       clock,
       logger: options.logger,
@@ -404,17 +404,17 @@ export class BudgetKeeper implements Budgets {
 
   /** Adds up what is settled and gives back what lies idle or belongs to a day that is over. */
   tidy(): Promise<void> {
-    return this.#tidying.look();
+    return this.#tidying.poll();
   }
 
-  async #tidy(): Promise<LookResult> {
-    if (this.#pools.size === 0) return "rest";
+  async #tidy(): Promise<PollResult> {
+    if (this.#pools.size === 0) return "idle";
     while ((await this.#store.fold()) === MAX_FOLD);
     for (const [key, pool] of this.#pools) {
       const isReturned = (await pool.tidy()) === "returned" && this.#pools.get(key) === pool;
       if (isReturned && !key.endsWith("total")) this.#forgetIfOld(key);
     }
-    return "rest";
+    return "idle";
   }
 
   /** A pool that is empty and of another day is not asked for again. */

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { lettersOf, writtenIn } from "./written-in.ts";
+import { lettersOf, detectLanguage } from "./detect-language.ts";
 import { boundMs } from "../../kernel/test-bounds.ts";
 
 test.each([
@@ -16,7 +16,7 @@ test.each([
   "엄마랑 아빠한테 5만원",
   "내일 오전 9시에 회의실 잡아줘",
 ])("%s is clearly Korean", (text) => {
-  expect(writtenIn(text)).toBe("ko");
+  expect(detectLanguage(text)).toBe("ko");
 });
 
 test.each([
@@ -30,7 +30,7 @@ test.each([
   "Where is my parcel?",
   "50k from the savings account to John",
 ])("%s is clearly English", (text) => {
-  expect(writtenIn(text)).toBe("en");
+  expect(detectLanguage(text)).toBe("en");
 });
 
 test.each([
@@ -64,7 +64,7 @@ test.each([
   "Ich möchte Geld",
   "こんにちは",
 ])("%j tells no language", (text) => {
-  expect(writtenIn(text)).toBeUndefined();
+  expect(detectLanguage(text)).toBeUndefined();
 });
 
 test.each([
@@ -89,7 +89,7 @@ test.each([
 test.each(["a", "`", "'", "@", "가"])("of 65,536 times %s only the beginning is read", (sign) => {
   const started = performance.now();
 
-  const language = writtenIn(sign.repeat(65_536));
+  const language = detectLanguage(sign.repeat(65_536));
 
   expect(language).toBeUndefined();
   expect(performance.now() - started).toBeLessThan(boundMs(2_000));

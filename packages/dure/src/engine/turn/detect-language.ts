@@ -5,7 +5,7 @@ import type { Locale } from "../texts.ts";
  * of a word or two (`ok`, `ㅋㅋ`, `네`), a name, an amount or a code tells nothing, so a session
  * keeps its language. Pure. Source: docs/spec/conversation §3.
  */
-export function writtenIn(text: string): Locale | undefined {
+export function detectLanguage(text: string): Locale | undefined {
   const words = wordsOf(ownWords(text));
   const korean = words.filter((word) => HANGUL.test(word));
   const english = words.filter((word) => LATIN.test(word));

@@ -49,7 +49,7 @@ export interface AskedInRoom {
 }
 
 /** Which questions a message answers, and how. */
-interface Said {
+interface ApprovalReply {
   readonly subjects: readonly string[];
   readonly said: SaidToApprovals;
 }
@@ -75,13 +75,17 @@ export async function hearAnswers(parts: TurnParts): Promise<void> {
 }
 
 /** To what the session's last answer asked; a question of the inbox is closed by a no alone. */
-function saidInTalk({ facts, route: { question } }: TurnParts): Said | undefined {
+function saidInTalk({ facts, route: { question } }: TurnParts): ApprovalReply | undefined {
   if (question?.approvals === undefined) return undefined;
   return { subjects: question.approvals, said: saidTo(question, facts) };
 }
 
 /** To what the place has asked this person. Others speak there too, and change nothing about it. */
-async function saidInRoom({ facts, held, environment }: TurnParts): Promise<Said | undefined> {
+async function saidInRoom({
+  facts,
+  held,
+  environment,
+}: TurnParts): Promise<ApprovalReply | undefined> {
   const { speaker, acceptedAt } = facts;
   if (!speaker) return undefined;
   const asked = await environment.approvals.askedIn(held.session, speaker, held.turn);
@@ -97,7 +101,7 @@ export function saidToRoom(
   asked: readonly AskedInRoom[],
   { text, seq, replyTo }: Pick<RoomSpeaker, "text" | "seq" | "replyTo">,
   { acceptedAt, holdsMs }: { readonly acceptedAt: number; readonly holdsMs: number },
-): Said | undefined {
+): ApprovalReply | undefined {
   const shown = asked.filter((question) => question.seq < seq);
   const newest = shown.at(-1);
   if (!newest) return undefined;

@@ -39,7 +39,7 @@ interface TurnsElsewhereOptions {
 }
 
 /** The turns on other servers that one turn here has begun, in this life or in earlier ones. */
-export class TurnsElsewhere {
+export class RemoteTurns {
   readonly #options: TurnsElsewhereOptions;
   /** By path; what has ended there is not among them. */
   readonly #open: Map<string, TurnElsewhere>;

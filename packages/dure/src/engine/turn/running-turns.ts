@@ -2,7 +2,7 @@ import { backOffMs } from "../../kernel/back-off.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { codeOf, messageOf } from "../../kernel/errors.ts";
 import type { Logger } from "../../kernel/logger.ts";
-import { Looker, type LookResult } from "../../durable/looker.ts";
+import { Poller, type PollResult } from "../../durable/poller.ts";
 import { ownTroubleOf } from "../../durable/passing.ts";
 import type { ClaimedTurn, TurnStore } from "../../durable/turns.ts";
 import type { MemoryFolder } from "../agent/memory-fold.ts";
@@ -75,8 +75,8 @@ export class RunningTurns {
    */
   readonly #resting = new Map<string, Rest>();
   #isStopping = false;
-  readonly #looker: Looker;
-  readonly #stops: Looker;
+  readonly #poller: Poller;
+  readonly #stops: Poller;
 
   constructor(options: RunningTurnsOptions) {
     this.#options = options;
@@ -84,15 +84,15 @@ export class RunningTurns {
     const shared = { clock, logger, signal };
     const onLeaseLost = (): void => this.#runs.forEach((run) => run.leaseLost());
     signal.addEventListener("abort", onLeaseLost, { once: true });
-    this.#looker = new Looker({
+    this.#poller = new Poller({
       what: "unattended turns",
-      look: () => this.#look(),
+      poll: () => this.#look(),
       everyMs: LOOK_EVERY_MS,
       ...shared,
     });
-    this.#stops = new Looker({
+    this.#stops = new Poller({
       what: "stops of turns",
-      look: () => this.#lookForStops(),
+      poll: () => this.#lookForStops(),
       everyMs: ASK_EVERY_MS,
       ...shared,
     });
@@ -100,7 +100,7 @@ export class RunningTurns {
 
   /** Begins to look for turns that no process works on, and for stops of those that run here. */
   start(): void {
-    this.#looker.start();
+    this.#poller.start();
     this.#stops.start({ inMs: ASK_EVERY_MS });
   }
 
@@ -119,7 +119,7 @@ export class RunningTurns {
   /** Claims nothing more. Resolves when the turns that run here are over. */
   async end(): Promise<void> {
     this.#isStopping = true;
-    await Promise.all([this.#looker.stop(), this.#stops.stop()]);
+    await Promise.all([this.#poller.stop(), this.#stops.stop()]);
     await Promise.allSettled([...this.#runs.values()].map((run) => run.finished));
   }
 
@@ -212,22 +212,22 @@ export class RunningTurns {
    * room for run here.
    */
   async pickUp(): Promise<void> {
-    await this.#looker.look(); // one that is under way may have looked before they were given up
+    await this.#poller.poll(); // one that is under way may have looked before they were given up
   }
 
   /** A turn that no process works on may be there. */
   wake(): void {
-    this.#looker.wake();
+    this.#poller.wake();
   }
 
   /** Starts what runs on paper only: turns of dead processes, and own ones whose start was lost. */
-  async #look(): Promise<LookResult> {
+  async #look(): Promise<PollResult> {
     const room = MAX_RUNNING - this.#runs.size;
-    if (this.#isStopping || room <= 0) return "rest";
+    if (this.#isStopping || room <= 0) return "idle";
     const limit = Math.min(CLAIM_AT_ONCE, room);
     const turns = await this.#unattended(limit);
     await Promise.all(turns.map(({ id, isUnserved }) => this.#claim(id, { isUnserved })));
-    return turns.length < limit ? "rest" : "again";
+    return turns.length < limit ? "idle" : "more";
   }
 
   async #unattended(limit: number): Promise<readonly { id: string; isUnserved: boolean }[]> {
@@ -266,12 +266,12 @@ export class RunningTurns {
   }
 
   /** Asks for stops that came to other processes. */
-  async #lookForStops(): Promise<LookResult> {
-    if (this.#runs.size === 0) return "rest";
+  async #lookForStops(): Promise<PollResult> {
+    if (this.#runs.size === 0) return "idle";
     for (const { id, stop } of await this.#options.store.interrupted([...this.#runs.keys()])) {
       if (stop) this.stop(id);
     }
-    return "rest";
+    return "idle";
   }
 
   /** Where the turn runs here. */

@@ -26,7 +26,7 @@ import { waitsForResume, type PauseGate } from "./paused.ts";
 import { MAX_RUNNING, type RunningTurns } from "./running-turns.ts";
 import type { Addressee, ServiceDirectory } from "../service/service-directory.ts";
 import { checkRequest, hashOf, plainly, titleOf } from "./turn-request.ts";
-import { lettersOf, writtenIn } from "./written-in.ts";
+import { lettersOf, detectLanguage } from "./detect-language.ts";
 
 /**
  * How long a request may wait for a database that cannot be reached, milliseconds: a person is
@@ -262,7 +262,7 @@ function newTurnOf(
   const { caller = ANONYMOUS, author = "person" } = options;
   const { tenant } = caller;
   const { turn, session } = given;
-  const written = author === "person" ? writtenIn(request.message) : undefined;
+  const written = author === "person" ? detectLanguage(request.message) : undefined;
   return {
     ...given,
     tenant,

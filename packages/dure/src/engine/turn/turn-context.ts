@@ -223,7 +223,7 @@ export class TurnContext implements Omit<
     const { agents, steps } = this.#parts;
     const call = { key, label, options };
     const outcome = agents.run(this.#service, call, (event) => steps.emit(event));
-    return handed(outcome as Promise<AgentOutcome<Data>>);
+    return markHandled(outcome as Promise<AgentOutcome<Data>>);
   }
 
   /** The same for a generator handler: yields the agent's events, returns its result. */
@@ -271,7 +271,7 @@ export class TurnContext implements Omit<
       { tool, name, input, view: this.#service.toolCalls },
       options as EffectCallOptions<unknown>,
     );
-    return handed(outcome as Promise<EffectOutcome<Output>>);
+    return markHandled(outcome as Promise<EffectOutcome<Output>>);
   }
 
   /**
@@ -284,7 +284,7 @@ export class TurnContext implements Omit<
     input: Input,
   ): Promise<EffectOutcome<Output>> {
     const outcome = this.#parts.reads.read({ tool, name, input, view: this.#service.toolCalls });
-    return handed(outcome as Promise<EffectOutcome<Output>>);
+    return markHandled(outcome as Promise<EffectOutcome<Output>>);
   }
 
   /**
@@ -292,7 +292,7 @@ export class TurnContext implements Omit<
    * It may run more than once before.
    */
   step<T>(name: string, work: (signal: AbortSignal) => Promise<T> | T): Promise<T> {
-    return handed(this.#parts.steps.run(name, work) as Promise<T>);
+    return markHandled(this.#parts.steps.run(name, work) as Promise<T>);
   }
 
   /** Wall clock in milliseconds, the same after a crash. */
@@ -335,7 +335,7 @@ export class TurnContext implements Omit<
 
   /** The service's finished flows in this session, the newest first, at most ten. */
   finishedFlows(): Promise<readonly FinishedFlow[]> {
-    return handed(this.#finishedFlows());
+    return markHandled(this.#finishedFlows());
   }
 
   async #finishedFlows(): Promise<readonly FinishedFlow[]> {
@@ -376,7 +376,7 @@ export class TurnContext implements Omit<
  * meanwhile, as everything does at a stop, is no unhandled rejection, which would end the process
  * and with it the turns of others.
  */
-export function handed<T>(promise: Promise<T>): Promise<T> {
+export function markHandled<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => {});
   return promise;
 }

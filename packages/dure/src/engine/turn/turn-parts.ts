@@ -9,7 +9,7 @@ import { memoryAtStart } from "../caller/handed-out.ts";
 import { TurnAgents } from "./turn-agents.ts";
 import type { TurnFacts } from "./turn-context.ts";
 import { TurnEffects } from "./turn-effects.ts";
-import { TurnsElsewhere } from "./turn-elsewhere.ts";
+import { RemoteTurns } from "./remote-turns.ts";
 import type { TurnEnvironment } from "./turn-environment.ts";
 import { factsOf, inputOf } from "./turn-facts.ts";
 import { HeardAnswers } from "./heard-answers.ts";
@@ -48,7 +48,7 @@ export interface TurnParts extends TurnStart {
   readonly reads: TurnReads;
   readonly agents: TurnAgents;
   /** Turns on other servers. */
-  readonly elsewhere: TurnsElsewhere;
+  readonly elsewhere: RemoteTurns;
   /** What tools make. */
   readonly files: TurnFiles;
   /** What the handler leaves for the end. */
@@ -73,7 +73,7 @@ export function turnParts(start: TurnStart): TurnParts {
   const asked = { question: route.question, task: route.session.task };
   const files = new TurnFiles({ held, files: environment.files, logger });
   const base = { held, facts, environment, journal, stop, steps, files };
-  const elsewhere = new TurnsElsewhere({
+  const elsewhere = new RemoteTurns({
     ...base,
     ...asked,
     clock,

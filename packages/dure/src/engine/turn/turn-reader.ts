@@ -2,7 +2,7 @@ import type { Clock } from "../../kernel/clock.ts";
 import { DureError } from "../../kernel/errors.ts";
 import { eventFor } from "../../kernel/told-tool.ts";
 import type { Done, TurnEvent } from "../../kernel/turn-events.ts";
-import { surely } from "../../durable/surely.ts";
+import { retryUntilAnswered } from "../../durable/retry-until-answered.ts";
 import { MAX_READ, type TurnStore } from "../../durable/turns.ts";
 import type { ReadOptions, TurnFrame, Viewer } from "../api.ts";
 import { FrameQueue } from "./frame-queue.ts";
@@ -151,7 +151,7 @@ export class TurnReader {
       if (!found) throw turnUnknown(turnId);
       return found;
     };
-    return surely(ask, { clock: this.#clock, signal, backOff: READ_BACK_OFF });
+    return retryUntilAnswered(ask, { clock: this.#clock, signal, backOff: READ_BACK_OFF });
   }
 
   #waiter(turnId: string): {

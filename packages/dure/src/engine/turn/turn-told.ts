@@ -1,5 +1,5 @@
 import type { ToolCallView } from "../../kernel/turn-events.ts";
-import { ToldCalls } from "../agent/told-calls.ts";
+import { ToolCallEvents } from "../agent/tool-call-events.ts";
 import type { AnyTool } from "../agent/tool.ts";
 import type { Step } from "./step.ts";
 import type { TurnFacts } from "./turn-context.ts";
@@ -28,9 +28,9 @@ export function toldAt(
   step: Step,
   view: ToolCallView | undefined,
   { facts, environment, steps }: ToldParts,
-): ToldCalls {
+): ToolCallEvents {
   const place = step.inside().next("told");
-  return new ToldCalls({
+  return new ToolCallEvents({
     turnId: facts.turnId,
     clock: environment.clock,
     view,

@@ -87,7 +87,10 @@ function hourOf(words: string): number {
 }
 
 /** 3시 반, 3:30, half past three; a quarter to five is 4:45. */
-function withMinutes(said: Said, groups: Readonly<Record<string, string | undefined>>): Said {
+function withMinutes(
+  said: ClockReading,
+  groups: Readonly<Record<string, string | undefined>>,
+): ClockReading {
   const { minute, half, clockMinute, away, side } = groups;
   if (half !== undefined) return { ...said, minute: 30 };
   if (away === undefined) return { ...said, minute: Number(minute ?? clockMinute ?? 0) };
@@ -200,14 +203,14 @@ function partOf(words: string | undefined): Part {
   return PARTS[part ?? ""] ?? "none";
 }
 
-interface Said {
+interface ClockReading {
   readonly hour: number;
   readonly minute: number;
   /** `09:00` is a time of 24 hours. */
   readonly isWritten24: boolean;
 }
 
-function optionsOf(part: Part, { hour, minute, isWritten24 }: Said): TimeOption[] {
+function optionsOf(part: Part, { hour, minute, isWritten24 }: ClockReading): TimeOption[] {
   if (hour > 24 || minute > 59 || (hour === 24 && minute > 0)) return [];
   const at = ([hours, dayShift = 0]: HourOption): TimeOption => ({
     time: `${String(hours).padStart(2, "0")}:${String(minute).padStart(2, "0")}`,

@@ -72,7 +72,7 @@ export function classifyReply(text: string, lexicon: Lexicon = LEXICON): Reply {
 type Decided = Omit<Reply, "words">;
 
 /** A message in the forms in which it is looked at. */
-interface Said {
+interface MessageForms {
   /** Folded, without apostrophes inside of words. */
   readonly line: string;
   readonly words: readonly string[];
@@ -96,7 +96,7 @@ function reply(kind: ReplyKind, because: ReplyBecause, sure: Sureness = "approxi
 
 // --- whole messages of listed words
 
-function decidePlain(said: Said, lexicon: Lexicon): Decided | undefined {
+function decidePlain(said: MessageForms, lexicon: Lexicon): Decided | undefined {
   const { line, words } = said;
   const isQuestion = QUESTION_MARK.test(line);
   const emoji = { yes: YES_EMOJI.test(line), no: NO_EMOJI.test(line) };
@@ -154,13 +154,16 @@ const YES_EMOJI = /[👍👌🙆✅☑🆗⭕🫡💯]/u;
 /** `네 ❌` says two things at once, so it says nothing. */
 const NO_EMOJI = /[👎❌❎🙅🚫✋🛑⛔✖]/u;
 
-function decideSentence(said: Said, lexicon: Lexicon): Decided | undefined {
+function decideSentence(said: MessageForms, lexicon: Lexicon): Decided | undefined {
   if (has(lexicon.asksWithWords, said.line)) return reply("question", "question-words");
   return decideGivenUp(said, lexicon) ?? decideChange(said, lexicon) ?? decideForm(said, lexicon);
 }
 
 /** Words around a value: 엄마한테 보내지 마. */
-function decideGivenUp({ line, words, moves }: Said, lexicon: Lexicon): Decided | undefined {
+function decideGivenUp(
+  { line, words, moves }: MessageForms,
+  lexicon: Lexicon,
+): Decided | undefined {
   const isNegated = moves.negated && !moves.supposed;
   if (!isNegated && !cancelsAValue(line, lexicon)) return undefined;
   return saysYes(words[0] ?? "", lexicon)
@@ -169,7 +172,7 @@ function decideGivenUp({ line, words, moves }: Said, lexicon: Lexicon): Decided 
 }
 
 /** Asks for a change, also in the form of a question: 바꿔줄래?, can you change it? */
-function decideChange({ line, moves }: Said, lexicon: Lexicon): Decided | undefined {
+function decideChange({ line, moves }: MessageForms, lexicon: Lexicon): Decided | undefined {
   const isAsked = has(lexicon.changes, line) || has(lexicon.notes, line);
   if (isAsked || moves.adds || moves.removes || moves.swaps) {
     return reply("change", "asks-to-change");
@@ -178,7 +181,7 @@ function decideChange({ line, moves }: Said, lexicon: Lexicon): Decided | undefi
 }
 
 /** A question, or a value that is neither reported nor supposed. */
-function decideForm({ line, moves }: Said, lexicon: Lexicon): Decided | undefined {
+function decideForm({ line, moves }: MessageForms, lexicon: Lexicon): Decided | undefined {
   if (QUESTION_MARK.test(line)) return reply("question", "question-mark", "exact");
   if (has(lexicon.asksByForm, line)) return reply("question", "question-words");
   const isMeant = !moves.reported && !moves.supposed;

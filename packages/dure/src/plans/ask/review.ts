@@ -10,7 +10,7 @@ const MAX_REVIEW = 16_000;
 /** Characters of a line that is quoted. */
 const MAX_QUOTE = 200;
 
-type Said = Pick<PlanComment, "path" | "line" | "side" | "quote" | "text">;
+type CommentContent = Pick<PlanComment, "path" | "line" | "side" | "quote" | "text">;
 
 /**
  * What a person wants changed, as the next try is told it. Pure. Throws `REVIEW_EMPTY`,
@@ -18,7 +18,7 @@ type Said = Pick<PlanComment, "path" | "line" | "side" | "quote" | "text">;
  */
 export function reviewOf(
   by: string,
-  comments: readonly Said[],
+  comments: readonly CommentContent[],
   text = "",
   most = MAX_REVIEW,
 ): TestFeedback {
@@ -51,7 +51,7 @@ function nameOf(by: string): string {
   return isIP(name) === 0 ? name : "A person";
 }
 
-function commentWords({ path, line, side, quote, text }: Said): string {
+function commentWords({ path, line, side, quote, text }: CommentContent): string {
   const place = line === null ? path : `${path}:${line}`;
   const old = side === "old" ? " (before this work)" : "";
   const quoted = quote.trim().slice(0, MAX_QUOTE);

@@ -7,7 +7,7 @@ import type {
   WorkerResult,
 } from "../workers/worker.ts";
 import type { Counted } from "../rows/step-log.ts";
-import type { WorkerSigns } from "./signs.ts";
+import type { WorkerHeartbeats } from "./heartbeats.ts";
 
 /** Characters of a log kept in memory. */
 const MAX_LOG = 64_000;
@@ -34,7 +34,7 @@ export async function followWorker(
     onViolation,
     signal,
   }: {
-    signs: WorkerSigns;
+    signs: WorkerHeartbeats;
     /** What people said, as its prompt tells it. */
     heard?: readonly string[];
     onViolation: (violation: Violation) => Promise<void>;

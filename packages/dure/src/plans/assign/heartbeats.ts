@@ -19,7 +19,7 @@ const PAID_EVERY_MS = 250;
 /** What is noted is stored so soon, milliseconds: a page that looks on sees it. */
 const NOTES_EVERY_MS = 500;
 
-export interface WorkerSignsOptions {
+export interface WorkerHeartbeatsOptions {
   readonly stepLog: StepLog;
   readonly step: PlanStep;
   readonly port: string;
@@ -42,8 +42,8 @@ type Progress = Extract<WorkerEvent, { type: "progress" }>;
  * the last one, so that a kill loses no more than those of a moment; a silence is told once as
  * `worker.stalled`, and the next sign says that it is over.
  */
-export class WorkerSigns {
-  readonly #options: WorkerSignsOptions;
+export class WorkerHeartbeats {
+  readonly #options: WorkerHeartbeatsOptions;
   readonly #cancel: Cancel;
   #heardAt: number;
   #storedAt: number;
@@ -54,7 +54,7 @@ export class WorkerSigns {
   #cancelNotes: Cancel | undefined;
   #storing: Promise<void> = Promise.resolve();
 
-  constructor(options: WorkerSignsOptions) {
+  constructor(options: WorkerHeartbeatsOptions) {
     const { clock, stalledMs = STALLED_AFTER_MS } = options;
     this.#options = options;
     this.#heardAt = this.#storedAt = clock.monotonic();

@@ -10,14 +10,14 @@ import { notesIn, withoutNotes } from "./notes.ts";
 import type { PlanThreads } from "../threads/plan-threads.ts";
 
 /** Who asks, and how long. */
-interface Asked {
+interface DraftRequest {
   readonly tenant: TenantView;
   readonly by: string;
   readonly share?: string | undefined;
   readonly signal: AbortSignal;
 }
 
-type Reach = Pick<Asked, "tenant" | "share" | "signal"> & {
+type Reach = Pick<DraftRequest, "tenant" | "share" | "signal"> & {
   readonly repository?: string | undefined;
 };
 
@@ -57,7 +57,7 @@ export class PlanDrafts {
   }
 
   /** Throws as `DraftProposals.propose`. */
-  async create({ goal, repository, text }: Wanted, asked: Asked): Promise<PlanDraft> {
+  async create({ goal, repository, text }: Wanted, asked: DraftRequest): Promise<PlanDraft> {
     const { proposals, draftRows, clock } = this.#parts;
     await proposals.assertAllowed({ ...asked, repository });
     const made = text ?? (await proposals.propose({ goal }, { ...asked, repository })).text;
@@ -81,7 +81,7 @@ export class PlanDrafts {
   }
 
   /** Throws `DRAFT_UNKNOWN`, and as `DraftProposals.review`. */
-  async get(id: string, asked: Asked): Promise<PlanDraft> {
+  async get(id: string, asked: DraftRequest): Promise<PlanDraft> {
     return this.#shown(await this.#stored(id, asked.tenant), asked);
   }
 
@@ -89,7 +89,7 @@ export class PlanDrafts {
   async save(
     upon: Upon,
     wanted: { readonly text?: string | undefined; readonly change?: DraftChange | undefined },
-    asked: Asked,
+    asked: DraftRequest,
   ): Promise<PlanDraft> {
     const before = await this.#upon(upon, asked.tenant);
     const { change } = wanted;
@@ -108,7 +108,7 @@ export class PlanDrafts {
   async answer(
     upon: Upon,
     answers: readonly { readonly question: string; readonly answer: string }[],
-    asked: Asked,
+    asked: DraftRequest,
   ): Promise<PlanDraft> {
     const before = await this.#upon(upon, asked.tenant);
     const questions = withAnswers(before.questions, answers);
@@ -150,13 +150,13 @@ export class PlanDrafts {
     return draft;
   }
 
-  async #change(before: StoredDraft, news: DraftNews, asked: Asked): Promise<StoredDraft> {
+  async #change(before: StoredDraft, news: DraftNews, asked: DraftRequest): Promise<StoredDraft> {
     const after = await this.#parts.draftRows.change(before, news, asked.by);
     if (after !== undefined) return after;
     throw changed(await this.#stored(before.id, asked.tenant));
   }
 
-  async #shown(draft: StoredDraft, asked: Asked): Promise<PlanDraft> {
+  async #shown(draft: StoredDraft, asked: DraftRequest): Promise<PlanDraft> {
     const { text, repository } = draft;
     const reach = { ...asked, repository: repository ?? undefined };
     const { proposals, threads } = this.#parts;

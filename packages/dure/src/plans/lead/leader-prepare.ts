@@ -1,7 +1,7 @@
 import type { Because } from "../../wire/plans.ts";
 import { isRunEnded, type PlanPort } from "../rows/run.ts";
 import { reportOf, type LeaderParts } from "./leader-parts.ts";
-import type { Heard, OrderListener } from "./order-listener.ts";
+import type { ValueOrCancel, OrderListener } from "./order-listener.ts";
 import type { RunBook } from "./run-book.ts";
 import { OF_RUN } from "./run-orders.ts";
 
@@ -32,7 +32,7 @@ export class LeaderPrepare {
 
     const prepare = (stop: AbortSignal): ReturnType<LeaderParts["prepare"]> =>
       this.#parts.prepare(this.#book.run, { signal: stop });
-    const heard: Heard<Awaited<ReturnType<typeof prepare>>> = isOver
+    const heard: ValueOrCancel<Awaited<ReturnType<typeof prepare>>> = isOver
       ? { value: await prepare(signal) }
       : await this.#listener.listen(prepare, signal);
     signal.throwIfAborted();

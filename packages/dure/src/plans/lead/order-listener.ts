@@ -8,7 +8,7 @@ import type { PlanPort } from "../rows/run.ts";
 import { RUN_EVENTS } from "./schedule-entry.ts";
 
 /** What work beside the scheduler came to: its own end, or an order that the run ends. */
-export type Heard<T> = { readonly value: T } | { readonly cancel: OpenOrder };
+export type ValueOrCancel<T> = { readonly value: T } | { readonly cancel: OpenOrder };
 
 /** Receives orders while work outside the scheduler runs: contracts, the merge. */
 export class OrderListener {
@@ -38,7 +38,7 @@ export class OrderListener {
   async listen<T>(
     work: (signal: AbortSignal) => Promise<T>,
     signal: AbortSignal,
-  ): Promise<Heard<T>> {
+  ): Promise<ValueOrCancel<T>> {
     const stop = new AbortController();
     let isOver = false;
     const working = work(AbortSignal.any([signal, stop.signal])).finally(() => {

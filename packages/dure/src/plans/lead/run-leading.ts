@@ -1,6 +1,6 @@
 import type { Database } from "../../durable/database.ts";
 import type { Lease, Leases } from "../../durable/leases.ts";
-import { Looker, type LookResult } from "../../durable/looker.ts";
+import { Poller, type PollResult } from "../../durable/poller.ts";
 import type { ProcessLease } from "../../durable/processes.ts";
 import type { Inbox } from "../../escalations/inbox.ts";
 import type { Clock } from "../../kernel/clock.ts";
@@ -77,7 +77,7 @@ export class RunLeading {
   readonly #hostGoneMs: number;
   readonly #led = new Map<string, LedRun>();
   readonly #faults: Faults;
-  readonly #looker: Looker;
+  readonly #poller: Poller;
   /** When this machine was last recorded as alive. */
   #seenAt = -Infinity;
 
@@ -87,9 +87,9 @@ export class RunLeading {
     this.#hostGoneMs = parts.hostGoneMs ?? HOST_GONE_MS;
     const { elsewhere } = parts;
     this.#orphans = new RunOrphans({ ...parts, elsewhere, goneMs: this.#hostGoneMs });
-    this.#looker = new Looker({
+    this.#poller = new Poller({
       what: "runs of plans",
-      look: () => this.#look(),
+      poll: () => this.#look(),
       everyMs: LOOK_EVERY_MS,
       clock: parts.clock,
       logger: parts.logger,
@@ -103,30 +103,30 @@ export class RunLeading {
   }
 
   start(): void {
-    this.#looker.start();
+    this.#poller.start();
   }
 
   /** A run was begun, or an order to one is there. */
   notice(): void {
     for (const { leader } of this.#led.values()) leader?.notice();
-    this.#looker.wake();
+    this.#poller.wake();
   }
 
   /** The parts' signal has aborted. Resolves when no run is led any more. */
   async stop(): Promise<void> {
-    await this.#looker.stop();
+    await this.#poller.stop();
     await Promise.allSettled([...this.#led.values()].map(({ finished }) => finished));
   }
 
-  async #look(): Promise<LookResult> {
+  async #look(): Promise<PollResult> {
     const { records, lease, host, signal, running = MAX_RUNNING } = this.#parts;
     await lease.whenHeld({ signal });
     await this.#recordHost();
     const room = running - this.#led.size;
-    if (room <= 0) return "rest";
+    if (room <= 0) return "idle";
     const waiting = await records.hosts.waiting(host, [...this.#led.keys()]);
     for (const id of waiting.slice(0, room)) this.#begin(id, (led) => this.#lead(id, led));
-    return "rest";
+    return "idle";
   }
 
   /** Now and then: this machine lives, and runs of machines that do not are looked for. */
@@ -147,7 +147,7 @@ export class RunLeading {
     this.#led.set(id, led);
     led.finished = work(led).finally(() => {
       this.#led.delete(id);
-      this.#looker.wake();
+      this.#poller.wake();
     });
   }
 

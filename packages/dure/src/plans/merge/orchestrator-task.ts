@@ -12,7 +12,7 @@ import type { PairParts } from "../port/pair-parts.ts";
 import { useOfRun, useQuestions } from "../port/port-account.ts";
 import type { FileChange, PortFiles, TakenWork } from "../port/port-files.ts";
 import { ORCHESTRATOR, type PlanRun, type PlanStep } from "../rows/run.ts";
-import { WorkerSigns } from "../assign/signs.ts";
+import { WorkerHeartbeats } from "../assign/heartbeats.ts";
 import { uncounted, type StepEnd, type StepLog, type StepLogParts } from "../rows/step-log.ts";
 import { aboutRun, escalationFor, type TriggerName } from "../ask/triggers.ts";
 import { namesOf } from "../rows/words.ts";
@@ -152,7 +152,7 @@ async function commission(
 async function follow(assignment: Assignment, place: TaskPlace): Promise<WorkerEnd> {
   const { run, spec, step, stepLog, parts, signal } = place;
   const { records } = parts;
-  const signs = new WorkerSigns({
+  const signs = new WorkerHeartbeats({
     ...parts,
     stepLog,
     step,

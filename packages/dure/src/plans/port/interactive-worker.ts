@@ -48,7 +48,7 @@ export interface MemberAnswer {
  * tries, in its own home, by its own worker: its agent takes the conversation up, or begins it here.
  * Where the agent cannot, it is told its last words. It writes nothing in the tree.
  */
-export class LivingMember {
+export class InteractiveWorker {
   readonly #work: PortWork;
   readonly #member: ChannelMember;
 

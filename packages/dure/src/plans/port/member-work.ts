@@ -20,7 +20,7 @@ import { PairTalk } from "./pair-talk.ts";
 import { PortFailure } from "./port-failure.ts";
 import type { MemberOutput } from "./port-steps.ts";
 import type { PlanStep } from "../rows/run.ts";
-import { WorkerSigns } from "../assign/signs.ts";
+import { WorkerHeartbeats } from "../assign/heartbeats.ts";
 import type { Counted, StepEnd } from "../rows/step-log.ts";
 import type { Member } from "../../kernel/plans.ts";
 import type { ChannelMessage, TestFeedback } from "../../wire/runs.ts";
@@ -102,7 +102,7 @@ export class MemberWork {
         const given = { part, step, spec, prompt, heard, session, scope, place, confinement };
         for (const { id } of unheard) await this.#work.channel.processed(id);
 
-        return this.#take(part, scope, step, await this.#let(given));
+        return this.#take(part, scope, step, await this.#runWorker(given));
       },
     );
     const failure = memberFailure(output, member, {
@@ -208,12 +208,12 @@ export class MemberWork {
   // --- the worker
 
   /** Lets a worker work, with its partner to ask. */
-  async #let(session: Session): Promise<SessionEnd> {
+  async #runWorker(session: Session): Promise<SessionEnd> {
     const { parts, steps, account, port, signal } = this.#work;
     const { part, step, spec } = session;
     const end = new AbortController();
     const listening = AbortSignal.any([signal, end.signal]);
-    const now: { signs?: WorkerSigns } = {};
+    const now: { signs?: WorkerHeartbeats } = {};
     const talk = await this.#talk(session, (entry) => now.signs?.note(entry), listening);
     const refused = new Set<string>();
     try {
@@ -232,7 +232,7 @@ export class MemberWork {
         const assignment = this.#assignment(given, talk, listening);
         const count = (tx: Transaction, more: Counted): Promise<void> =>
           account.countSign(tx, more);
-        const signs = new WorkerSigns({ ...parts, ...where, step: from, count });
+        const signs = new WorkerHeartbeats({ ...parts, ...where, step: from, count });
         now.signs = signs;
 
         return followWorker(parts.worker(spec), assignment, {

@@ -1,4 +1,4 @@
-import { surely } from "../../durable/surely.ts";
+import { retryUntilAnswered } from "../../durable/retry-until-answered.ts";
 import { codeOf, messageOf } from "../../kernel/errors.ts";
 import type { Member } from "../../kernel/plans.ts";
 import type { ChannelMessage } from "../../wire/runs.ts";
@@ -9,7 +9,7 @@ import type { PlanStep } from "../rows/run.ts";
 import type { Confinement } from "../sandbox/sandbox.ts";
 import { endsTry } from "../workers/worker-error.ts";
 import type { Letter, TranscriptEntry, WorkerFailure } from "../workers/worker.ts";
-import { LivingMember } from "./living-member.ts";
+import { InteractiveWorker } from "./interactive-worker.ts";
 import type { PortWork } from "./pair-parts.ts";
 
 /** Questions that a member may ask in one step. */
@@ -50,7 +50,7 @@ export class PairTalk {
   readonly #work: PortWork;
   readonly #asking: AskingMember;
   readonly #partner: ChannelMember;
-  readonly #living: LivingMember;
+  readonly #living: InteractiveWorker;
   readonly #listening: Listening;
   readonly #answering: Promise<unknown>;
   /** Answers to questions of an earlier start, by the question. */
@@ -65,7 +65,7 @@ export class PairTalk {
     this.#work = work;
     this.#asking = asking;
     this.#partner = partnerOf(asking.member);
-    this.#living = new LivingMember(work, this.#partner);
+    this.#living = new InteractiveWorker(work, this.#partner);
     this.#listening = { signal, mute: new AbortController() };
     this.#answering = Promise.all([this.#answerAll(), this.#deliverAll()]);
   }
@@ -117,12 +117,15 @@ export class PairTalk {
   /** What the operator has said to the member. Rejects as `ask` does. */
   async letters(signal: AbortSignal): Promise<readonly Letter[]> {
     const { channel } = this.#work;
-    const letters = await this.#surely(() => channel.letters(this.#asking.member), signal);
+    const letters = await this.#retryUntilAnswered(
+      () => channel.letters(this.#asking.member),
+      signal,
+    );
 
     return letters.map(({ id, payload }) => ({
       from: "operator",
       text: wordsIn(payload),
-      read: () => this.#surely(() => channel.processed(id), signal),
+      read: () => this.#retryUntilAnswered(() => channel.processed(id), signal),
     }));
   }
 
@@ -147,23 +150,23 @@ export class PairTalk {
   /** A database that is away is waited for: a question and its answer are the same when asked again. */
   async #answerTo(wait: () => Promise<unknown>, signal: AbortSignal): Promise<string> {
     try {
-      return wordsIn(await this.#surely(wait, signal));
+      return wordsIn(await this.#retryUntilAnswered(wait, signal));
     } catch (error) {
       if (signal.aborted || !endsTry(error)) throw error;
       return cannotAnswer(this.#partner, error);
     }
   }
 
-  #surely<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
+  #retryUntilAnswered<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
     const { clock } = this.#work.parts;
-    return surely(work, { clock, signal });
+    return retryUntilAnswered(work, { clock, signal });
   }
 
   /** Ends with `signal`; aborts `mute` when questions cannot be read any more. */
   async #answerAll(): Promise<void> {
     const { signal, mute } = this.#listening;
     try {
-      await this.#surely(() => this.#answerEach(), signal);
+      await this.#retryUntilAnswered(() => this.#answerEach(), signal);
     } catch (error) {
       if (signal.aborted) return;
       this.#warn(error);
@@ -175,7 +178,7 @@ export class PairTalk {
   async #deliverAll(): Promise<void> {
     const { signal } = this.#listening;
     const deliver = () => this.#work.channel.deliverLetters(this.#asking.member, { signal });
-    await this.#surely(deliver, signal).catch((error: unknown) => {
+    await this.#retryUntilAnswered(deliver, signal).catch((error: unknown) => {
       if (!signal.aborted) this.#warn(error, "what a person says cannot be shown as delivered");
     });
   }
@@ -209,7 +212,7 @@ export class PairTalk {
       replyTo: id,
     } as const;
     // Not asked again: the answer is there, and has its price.
-    await this.#surely(() => channel.send(ack), signal);
+    await this.#retryUntilAnswered(() => channel.send(ack), signal);
     note({ kind: "asked", title: this.#partner, text });
     note({ kind: "heard", title: this.#partner, text: answer.text });
   }

@@ -4,7 +4,7 @@ import { readTestOutput } from "../results/read-output.ts";
 import { feedbackOf, type ImplResult } from "../workers/feedback.ts";
 import type { ChannelMember } from "../rows/channel.ts";
 import { countAtStart } from "./count-tests.ts";
-import { findDishonesty, type Dishonesty } from "./honesty.ts";
+import { findTampering, type Tampering } from "./test-tampering.ts";
 import { withFindings } from "./hooks.ts";
 import { aboutPort, escalationFor } from "../ask/triggers.ts";
 import { withReview } from "../ask/review.ts";
@@ -220,10 +220,10 @@ class PortTries {
     current: Try,
     commit: string,
     counted: TestCount | undefined,
-  ): Promise<Dishonesty | undefined> {
+  ): Promise<Tampering | undefined> {
     const from = this.#work.account.port.startCommit ?? commit;
     const between = { from, to: commit };
-    const found = await findDishonesty(this.#work, between, async () => {
+    const found = await findTampering(this.#work, between, async () => {
       const before = counted && (await countAtStart(this.#work, current, between));
       return before && counted ? fewerTests(before, counted) : [];
     });

@@ -14,7 +14,7 @@ const WEAKER_HINT =
   "weaker_tests: allowed at the port.";
 
 /** What a port would be green for without having done its work. */
-export interface Dishonesty {
+export interface Tampering {
   /** What the next try is told. */
   readonly says: string;
   /** The operator is asked before another try. */
@@ -27,11 +27,11 @@ export interface Dishonesty {
  *
  * @param fewer what the acceptance itself says less of; asked where the files say nothing.
  */
-export async function findDishonesty(
+export async function findTampering(
   { port, files, account }: Pick<PortWork, "port" | "files" | "account">,
   { from, to }: { readonly from: string; readonly to: string },
   fewer: () => Promise<readonly Weakness[]>,
-): Promise<Dishonesty | undefined> {
+): Promise<Tampering | undefined> {
   const changes = await files.changes(from, to);
   if (port.noChange !== "allowed" && !hasWorked(port, changes)) return { says: nothingDone(port) };
   if (port.weakerTests === "allowed" || account.port.weakerTestsAccepted) return undefined;

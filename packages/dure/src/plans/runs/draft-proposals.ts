@@ -26,7 +26,7 @@ interface Parts extends ProposalParts {
 }
 
 /** For which repository, and whose request. */
-interface Asked extends Reach {
+interface ProposalRequest extends Reach {
   readonly repository?: string | undefined;
   readonly share?: string | undefined;
   readonly signal: AbortSignal;
@@ -50,7 +50,7 @@ export class DraftProposals {
    * A proposal as text; a person edits and approves it. Throws as `NamedRepositories`, and
    * `MODEL_MISSING`.
    */
-  async propose(wish: DraftWish, asked: Asked): Promise<Draft> {
+  async propose(wish: DraftWish, asked: ProposalRequest): Promise<Draft> {
     const folder = await this.#folder(asked);
     const { draft } = this.#parts;
     if (!draft) {
@@ -67,24 +67,24 @@ export class DraftProposals {
    * What is wrong with a text, for the files at HEAD. Throws as `NamedRepositories`, and what is
    * wrong with the repository.
    */
-  async review(text: string, asked: Asked): Promise<Found> {
+  async review(text: string, asked: ProposalRequest): Promise<Found> {
     const { files } = await this.#source(await this.#folder(asked), asked);
     return this.#parts.review(text, files, asked);
   }
 
   /** Whether the caller may have the repository. Throws as `NamedRepositories`. */
-  async assertAllowed(asked: Asked): Promise<void> {
+  async assertAllowed(asked: ProposalRequest): Promise<void> {
     await this.#folder(asked);
   }
 
-  async #folder({ repository, ...asked }: Asked): Promise<string> {
+  async #folder({ repository, ...asked }: ProposalRequest): Promise<string> {
     const { repositories } = this.#parts;
     const folder = repositories.locate(repository, undefined, asked.tenant);
 
     return repositories.allowed(folder, shownRepository(repository), asked);
   }
 
-  async #source(folder: string, { signal }: Asked): Promise<DraftSource> {
+  async #source(folder: string, { signal }: ProposalRequest): Promise<DraftSource> {
     const { git } = this.#parts;
     return sourceOf(await Repository.open(folder, { git, signal }), signal);
   }

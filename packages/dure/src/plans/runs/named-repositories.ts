@@ -35,7 +35,7 @@ export interface NamedRepositoriesOptions {
   readonly team: Pick<TeamGuard, "isTarget">;
 }
 
-interface Asked {
+interface RepositoryCaller {
   readonly tenant: TenantView;
   readonly signal: AbortSignal;
 }
@@ -75,7 +75,11 @@ export class NamedRepositories {
    * The folder, where the caller may have its repository. Throws `REPOSITORY_UNKNOWN`,
    * `REPOSITORY_NOT_NAMED`, `REPOSITORY_IS_TEAM`. `shown`: in the words of the caller.
    */
-  async allowed(folder: string, shown: string, { tenant, signal }: Asked): Promise<string> {
+  async allowed(
+    folder: string,
+    shown: string,
+    { tenant, signal }: RepositoryCaller,
+  ): Promise<string> {
     const root = tenant === null ? folder : await this.#named(folder, shown, { tenant, signal });
     const location = await locationOf(root, this.#options.git, signal);
     if (location && (await this.#options.team.isTarget(location, { tenant, signal }))) {
@@ -86,7 +90,7 @@ export class NamedRepositories {
   }
 
   /** Undefined: the caller may have the run's repository. */
-  async whyNotAllowed(run: PlanRun, asked: Asked): Promise<Because | undefined> {
+  async whyNotAllowed(run: PlanRun, asked: RepositoryCaller): Promise<Because | undefined> {
     try {
       await this.allowed(run.repository, "Its repository", asked);
       return undefined;
@@ -118,7 +122,11 @@ export class NamedRepositories {
     );
   }
 
-  async #named(folder: string, shown: string, { tenant, signal }: Asked): Promise<string> {
+  async #named(
+    folder: string,
+    shown: string,
+    { tenant, signal }: RepositoryCaller,
+  ): Promise<string> {
     const { git } = this.#options;
     const own = this.#of(tenant).map(([, { path }]) => path);
     const named = isTenant(tenant) ? own : [...own, ...(await this.#namedByFiles())];

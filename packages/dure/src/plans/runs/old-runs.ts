@@ -1,4 +1,4 @@
-import { Looker, type LookResult } from "../../durable/looker.ts";
+import { Poller, type PollResult } from "../../durable/poller.ts";
 import type { SweepRule } from "../../durable/retention.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Logger } from "../../kernel/logger.ts";
@@ -21,15 +21,15 @@ const KEEP_FILES_MS = 90 * 86_400_000;
 /** Ended runs that go by themselves: their files every hour, their rows with the sweep. */
 export class OldRuns {
   readonly #parts: OldRunsParts;
-  readonly #cleaning: Looker;
+  readonly #cleaning: Poller;
   /** The last run that was looked at for cleaning, by its number. */
   #cleanAfter = 0;
 
   constructor(parts: OldRunsParts) {
     this.#parts = parts;
-    this.#cleaning = new Looker({
+    this.#cleaning = new Poller({
       what: "old runs to clean",
-      look: () => this.#cleanOld(),
+      poll: () => this.#cleanOld(),
       everyMs: CLEAN_EVERY_MS,
       clock: parts.clock,
       logger: parts.logger,
@@ -46,7 +46,7 @@ export class OldRuns {
   }
 
   /** Every hour some runs that are old enough, one page after the other. */
-  async #cleanOld(): Promise<LookResult> {
+  async #cleanOld(): Promise<PollResult> {
     const { keepFilesMs = KEEP_FILES_MS } = this.#parts;
     const { next } = await this.#parts.clean({
       olderThanMs: keepFilesMs,
@@ -55,7 +55,7 @@ export class OldRuns {
     });
     this.#cleanAfter = next ?? 0;
 
-    return "rest";
+    return "idle";
   }
 }
 

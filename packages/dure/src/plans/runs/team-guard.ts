@@ -9,7 +9,7 @@ interface TeamGuardParts {
   readonly ownFolder: boolean;
 }
 
-interface Asked {
+interface GuardedCaller {
   readonly tenant: TenantView;
   readonly signal: AbortSignal;
 }
@@ -26,7 +26,7 @@ export class TeamGuard {
    * Whether a repository is too much the team's to be worked on by this caller. For a tenant one
    * file of the team is enough; for others it is the team's own folder.
    */
-  async isTarget(repository: RepositoryTrees, { tenant, signal }: Asked): Promise<boolean> {
+  async isTarget(repository: RepositoryTrees, { tenant, signal }: GuardedCaller): Promise<boolean> {
     const within = await this.#parts.files.within(repository, signal);
     if (tenant !== null && tenant !== "") return within.length > 0;
 
@@ -40,7 +40,7 @@ export class TeamGuard {
   async assertMayChange(
     paths: readonly string[],
     repository: RepositoryTrees,
-    { tenant, signal }: Asked,
+    { tenant, signal }: GuardedCaller,
   ): Promise<void> {
     const { files, ownFolder } = this.#parts;
     if (ownFolder && tenant === null) return;

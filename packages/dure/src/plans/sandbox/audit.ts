@@ -1,4 +1,4 @@
-import { GATE } from "./gate.ts";
+import { GATE } from "./launch-script.ts";
 import { findTool } from "./tools.ts";
 import type { Confiner, Enclosure } from "./confiner.ts";
 import type { SandboxSetting } from "./sandbox.ts";

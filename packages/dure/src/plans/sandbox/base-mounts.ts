@@ -1,13 +1,13 @@
 import { lstatSync, readdirSync, readFileSync, statSync } from "node:fs";
 import path from "node:path";
-import { DOOR_INSIDE } from "./door.ts";
+import { DOOR_INSIDE } from "./egress-proxy.ts";
 import { isWithin, planPlaces, type MountEntry } from "./mount-plan.ts";
 import { allowedSecretsOf, secretsOf } from "./secrets.ts";
 import type { Link } from "./software.ts";
 import type { Confinement, SandboxSetting } from "./sandbox.ts";
 
 /** What both mount-based kinds put around every confinement. */
-export interface Surroundings {
+export interface BaseMounts {
   /** The first is the root, which is empty but for what the others open in it. */
   readonly places: readonly MountEntry[];
   /** Links that are made in empty places. */
@@ -40,11 +40,11 @@ export const DEVICE_LINKS = {
  *
  * @param door Folder of the socket that leads out; undefined for a process without one.
  */
-export function planSurroundings(
+export function planBaseMounts(
   confinement: Confinement,
   setting: SandboxSetting,
   door?: string,
-): Surroundings {
+): BaseMounts {
   const { readOnly } = confinement;
   const { software, user } = setting;
   const secrets = secretsOf(setting.home, setting.allowSecrets);

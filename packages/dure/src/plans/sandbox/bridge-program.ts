@@ -1,6 +1,6 @@
 /**
  * Runs inside, by Node.js and nothing else: brings connections to a port of the process's own
- * loopback to dure's door. Its arguments: path of the door's socket, port of the proxy, and ports
+ * loopback to dure's egress proxy. Its arguments: path of the egress proxy's socket, port of the proxy, and ports
  * that stand for the same port of the machine's loopback, which the door is asked for. Writes `up`
  * to descriptor 3 once it listens everywhere, and closes it.
  */

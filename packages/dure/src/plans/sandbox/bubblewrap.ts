@@ -2,11 +2,11 @@ import { execFile } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import path from "node:path";
 import { promisify } from "node:util";
-import { GATE } from "./gate.ts";
+import { GATE } from "./launch-script.ts";
 import { isWithin, type MountEntry } from "./mount-plan.ts";
 import { countsPerNamespace } from "./control-groups.ts";
-import { readyFor } from "./ready-for.ts";
-import { machineControls } from "./surroundings.ts";
+import { prepareProcess } from "./prepare-process.ts";
+import { machineControls } from "./base-mounts.ts";
 import { findTool } from "./tools.ts";
 import type { Confiner, Enclosure } from "./confiner.ts";
 import type { Link } from "./software.ts";
@@ -29,7 +29,7 @@ export function openBubblewrap(setting: SandboxSetting): Confiner {
   return {
     kind: "bubblewrap",
     async enclose(confinement, folder, door): Promise<Enclosure> {
-      const { places, links } = await readyFor(setting, confinement, folder, door);
+      const { places, links } = await prepareProcess(setting, confinement, folder, door);
       const nothing = path.join(folder, "nothing");
       writeFileSync(nothing, "");
       const disposable = places.filter(({ look }) => look === "disposable");

@@ -33,7 +33,7 @@ export interface Confiner {
 
 /** One confinement, ready to be entered. */
 export interface Enclosure {
-  /** Ends with the gate (gate.ts), which it runs inside. */
+  /** Ends with the launch script (launch-script.ts), which it runs inside. */
   readonly argv: readonly string[];
   /**
    * The first child of the started process is the first of a PID namespace: with it the kernel ends

@@ -29,14 +29,14 @@ export const DOOR_INSIDE = "/run/dure";
 export const SOCKET_NAME = "door";
 
 /** One request for the world, as it is logged. */
-export interface DoorRequest {
+export interface EgressRequest {
   readonly host: string;
   readonly port: number;
   readonly allowed: boolean;
   readonly because?: string | undefined;
 }
 
-export interface DoorOrder {
+export interface EgressOrder {
   /** A folder of its own, empty. */
   readonly folder: string;
   readonly policy: NetworkPolicy;
@@ -46,7 +46,7 @@ export interface DoorOrder {
   readonly setting: Pick<SandboxSetting, "clock" | "logger" | "network">;
 }
 
-export interface Door {
+export interface EgressProxy {
   close(): void;
 }
 
@@ -71,7 +71,7 @@ const IDLE_MS = 10 * 60_000;
  * itself and connects to the very address that it has looked at. Ends with `close`, with all that
  * goes through it.
  */
-export async function openDoor(order: DoorOrder): Promise<Door> {
+export async function openEgressProxy(order: EgressOrder): Promise<EgressProxy> {
   const server = createServer({
     maxHeaderSize: HEAD_BYTES,
     headersTimeout: HEAD_MS,
@@ -119,7 +119,7 @@ export async function openDoor(order: DoorOrder): Promise<Door> {
  */
 async function listen(
   server: ReturnType<typeof createServer>,
-  { folder, user }: DoorOrder,
+  { folder, user }: EgressOrder,
 ): Promise<number> {
   mkdirSync(folder, { recursive: true });
   const opened = openSync(folder, "r");
@@ -149,7 +149,7 @@ interface Tunnel {
 
 /** `CONNECT host:port`: bytes both ways. */
 async function tunnel(
-  order: DoorOrder,
+  order: EgressOrder,
   message: IncomingMessage,
   { socket, head, keep }: Tunnel,
 ): Promise<void> {
@@ -188,7 +188,7 @@ function refuseTunnel(socket: Socket, status: number, because: string): void {
 }
 
 async function answer(
-  order: DoorOrder,
+  order: EgressOrder,
   message: IncomingMessage,
   response: ServerResponse,
   keep: Tunnel["keep"],
@@ -228,11 +228,11 @@ type Way =
   | { readonly open: false; readonly status: number; readonly because: string };
 
 /** Decides, resolves, looks at the address, and writes it down. */
-async function wayTo(order: DoorOrder, target: Target | undefined): Promise<Way> {
+async function wayTo(order: EgressOrder, target: Target | undefined): Promise<Way> {
   if (!target) return { open: false, status: 400, because: "the address cannot be read" };
   const { logger } = order.setting;
   const way = await findWay(order, target);
-  const noted: DoorRequest = {
+  const noted: EgressRequest = {
     ...target,
     allowed: way.open,
     because: way.open ? undefined : way.because,
@@ -244,7 +244,7 @@ async function wayTo(order: DoorOrder, target: Target | undefined): Promise<Way>
   return way;
 }
 
-async function findWay({ policy, setting }: DoorOrder, target: Target): Promise<Way> {
+async function findWay({ policy, setting }: EgressOrder, target: Target): Promise<Way> {
   const reach = decideHost(target, policy);
   if (!reach.allowed) {
     return {
@@ -281,7 +281,7 @@ async function findWay({ policy, setting }: DoorOrder, target: Target): Promise<
 }
 
 async function addressesOf(
-  { clock, network }: DoorOrder["setting"],
+  { clock, network }: EgressOrder["setting"],
   { host, port }: Target,
 ): Promise<readonly Target[]> {
   if (isIP(host) !== 0) return [{ host, port }];
@@ -296,7 +296,7 @@ async function resolveName(host: string): Promise<readonly string[]> {
   return (await lookup(host, { all: true })).map(({ address }) => address);
 }
 
-async function connectTo({ setting }: DoorOrder, address: string, port: number): Promise<Socket> {
+async function connectTo({ setting }: EgressOrder, address: string, port: number): Promise<Socket> {
   const late = (): Error => new Error(`${address}:${port} did not answer within ${CONNECT_MS} ms`);
   const socket = connect({ host: address, port });
   try {

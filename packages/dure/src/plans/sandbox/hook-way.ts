@@ -2,7 +2,7 @@ import { type IncomingMessage, request as requestHttp, type ServerResponse } fro
 import { timingSafeEqual } from "node:crypto";
 import { messageOf } from "../../kernel/errors.ts";
 import { say } from "./door-http.ts";
-import type { DoorOrder } from "./door.ts";
+import type { EgressOrder } from "./egress-proxy.ts";
 
 /** The name by which a worker reaches the hooks of its step, and nothing else of dure. */
 export const HOOK_HOST = "dure.hook";
@@ -25,7 +25,7 @@ const HOOKS = /^\/v1\/hooks\/(?:test-feedback|ask|request-access)$/;
  * but these.
  */
 export async function callHook(
-  { hook, setting }: DoorOrder,
+  { hook, setting }: EgressOrder,
   message: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {

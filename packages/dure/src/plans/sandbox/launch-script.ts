@@ -21,7 +21,7 @@ export const GATE_ENV = {
 } as const;
 
 /** What is asked of the gate. */
-export interface GateOrder {
+export interface LaunchOrder {
   readonly command: SandboxCommand;
   readonly cwd: string;
   /** Value of DURE_SANDBOX, by which survivors are found. */
@@ -40,7 +40,7 @@ export interface GateOrder {
  * The script for the gate. Pure. Says `failed cwd`, `failed network`, `failed command` or `started`
  * on descriptor 3, which it then closes.
  */
-export function gateScript(order: GateOrder): string {
+export function launchScript(order: LaunchOrder): string {
   const { command, limits } = order.command;
   const words = typeof command === "string" ? ["/bin/sh", "-c", command] : command;
   const variables = Object.entries({ ...order.command.env, DURE_SANDBOX: order.marker });

@@ -3,7 +3,7 @@ import path from "node:path";
 import { isWithin, type MountEntry } from "./mount-plan.ts";
 import { type Mount, mountOf, tableLine } from "./mount-table.ts";
 import type { Link } from "./software.ts";
-import { DEVICES, machineControls, type Surroundings } from "./surroundings.ts";
+import { DEVICES, machineControls, type BaseMounts } from "./base-mounts.ts";
 
 /**
  * Where parts lie until they are mounted: a memory file system over the old /sys, which has a plain
@@ -34,7 +34,7 @@ export interface MountTables {
 }
 
 interface TableParts {
-  readonly surroundings: Surroundings;
+  readonly surroundings: BaseMounts;
   readonly devices: string;
   /** Of the process; parts that belong on a disk are made in it. */
   readonly folder: string;

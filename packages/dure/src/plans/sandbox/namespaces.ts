@@ -1,12 +1,12 @@
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { codeOf } from "../../kernel/errors.ts";
-import { GATE, quote } from "./gate.ts";
+import { GATE, quote } from "./launch-script.ts";
 import { ownMounts } from "./mount-table.ts";
 import { countsPerNamespace } from "./control-groups.ts";
 import { findTool } from "./tools.ts";
-import { readyFor } from "./ready-for.ts";
-import { DEVICE_LINKS, DEVICES } from "./surroundings.ts";
+import { prepareProcess } from "./prepare-process.ts";
+import { DEVICE_LINKS, DEVICES } from "./base-mounts.ts";
 import type { Confiner, Enclosure } from "./confiner.ts";
 import type { Link } from "./software.ts";
 import type { SandboxSetting } from "./sandbox.ts";
@@ -49,7 +49,7 @@ export function openNamespaces(setting: SandboxSetting): Confiner {
   return {
     kind: "namespaces",
     async enclose(confinement, folder, door): Promise<Enclosure> {
-      const surroundings = await readyFor(setting, confinement, folder, door);
+      const surroundings = await prepareProcess(setting, confinement, folder, door);
       const { user } = setting;
       const parts = { surroundings, devices, folder, mounts: ownMounts(), user };
       const script = path.join(folder, "enter.sh");

@@ -3,7 +3,7 @@ import { BlockList, isIP, isIPv6 } from "node:net";
 /**
  * Where a process may get to. `none`: nowhere but itself. `provider`: the hosts that are named,
  * which for a worker are those of its model. `open`: every public host. In each case a process has
- * a network of its own: its only way out is dure's door.
+ * a network of its own: its only way out is dure's egress proxy.
  */
 export interface NetworkPolicy {
   readonly kind: "none" | "provider" | "open";

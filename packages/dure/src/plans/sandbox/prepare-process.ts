@@ -1,7 +1,7 @@
 import path from "node:path";
 import type { MountEntry } from "./mount-plan.ts";
 import { allowedSecretsOf } from "./secrets.ts";
-import { planSurroundings, type Surroundings } from "./surroundings.ts";
+import { planBaseMounts, type BaseMounts } from "./base-mounts.ts";
 import { usersInside } from "./users-inside.ts";
 import { copyFor, giveTo } from "./worker-user.ts";
 import type { Confinement, SandboxSetting } from "./sandbox.ts";
@@ -11,16 +11,16 @@ import type { Confinement, SandboxSetting } from "./sandbox.ts";
  * may write is given to that user, which has a name inside, and secrets that a plan allows it are
  * shown as copies, since only root could read the originals.
  */
-export async function readyFor(
+export async function prepareProcess(
   setting: SandboxSetting,
   confinement: Confinement,
   folder: string,
   door: string | undefined,
-): Promise<Surroundings> {
+): Promise<BaseMounts> {
   const { user } = setting;
-  if (user === undefined) return planSurroundings(confinement, setting, door);
+  if (user === undefined) return planBaseMounts(confinement, setting, door);
   await giveTo(user, confinement);
-  const surroundings = planSurroundings(confinement, setting, door);
+  const surroundings = planBaseMounts(confinement, setting, door);
   const named = new Set([...confinement.writable, ...confinement.disposable]);
   const lent: MountEntry[] = [];
   for (const [index, original] of allowedSecretsOf(setting.home, setting.allowSecrets).entries()) {

@@ -10,13 +10,13 @@ import {
 import path from "node:path";
 import { DureError } from "../../kernel/errors.ts";
 import { openControlGroups, type ControlGroups } from "./control-groups.ts";
-import { GATE_ENV } from "./gate.ts";
+import { GATE_ENV } from "./launch-script.ts";
 import type { Confinement, Sandbox, SandboxSetting } from "./sandbox.ts";
 
 /** What holds for processes of workers on this machine. */
 export interface Promises {
   /**
-   * `enforced`: a network of its own, of which only dure's door leads out. `not`: the machine's.
+   * `enforced`: a network of its own, of which only dure's egress proxy leads out. `not`: the machine's.
    */
   readonly network: "enforced" | "not";
   /** The user id as which processes run. */

@@ -57,7 +57,7 @@ export interface SandboxCommand {
   readonly command: readonly string[] | string;
   /**
    * Complete: nothing is inherited. `DURE_SANDBOX` and `PWD` are added, and what a process needs to
-   * find dure's door and the toolchains of the home folder. The hooks of its step (`DURE_HOOK_URL`, `DURE_HOOK_TOKEN`) are reached
+   * find dure's egress proxy and the toolchains of the home folder. The hooks of its step (`DURE_HOOK_URL`, `DURE_HOOK_TOKEN`) are reached
    * through that door.
    */
   readonly env: Readonly<Record<string, string>>;

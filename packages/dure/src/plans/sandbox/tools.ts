@@ -1,7 +1,7 @@
 import { accessSync, constants } from "node:fs";
 import path from "node:path";
 import { DureError } from "../../kernel/errors.ts";
-import { GATE_ENV } from "./gate.ts";
+import { GATE_ENV } from "./launch-script.ts";
 
 /** In which package Debian has a tool; elsewhere the names are alike. */
 const PACKAGES: Readonly<Record<string, string>> = {

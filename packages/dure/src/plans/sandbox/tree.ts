@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, openSync, readdirSync, readFileSync } from "node:fs";
 import { constants } from "node:os";
-import { GATE_ENV, gateScript } from "./gate.ts";
+import { GATE_ENV, launchScript } from "./launch-script.ts";
 import {
   askGroup,
   childrenOf,
@@ -116,7 +116,7 @@ async function enter(
     options.signal?.throwIfAborted();
     const init = enclosure.hasInit ? identify(childrenOf(root.pid)[0] ?? 0) : undefined;
     const disk = await diskUseOf(order.writes);
-    gate.send(gateScript(orderOfGate(order, root)), { last: true });
+    gate.send(launchScript(orderOfGate(order, root)), { last: true });
     await gate.hears("started", options.signal);
     return { init, disk };
   } catch (error) {
@@ -378,7 +378,7 @@ function inheritable(): readonly number[] {
 
 const CLOSE_ON_EXEC = 0o2000000;
 
-function orderOfGate(order: TreeOrder, root: ProcessIdentity): Parameters<typeof gateScript>[0] {
+function orderOfGate(order: TreeOrder, root: ProcessIdentity): Parameters<typeof launchScript>[0] {
   const { enclosure, command, confinement } = order;
   const inside = enclosure.inside ?? ((text: string) => text);
   return {

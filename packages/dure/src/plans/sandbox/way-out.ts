@@ -1,15 +1,15 @@
 import path from "node:path";
 import { BRIDGE_PROGRAM } from "./bridge-program.ts";
-import { DOOR_INSIDE, openDoor, SOCKET_NAME } from "./door.ts";
+import { DOOR_INSIDE, openEgressProxy, SOCKET_NAME } from "./egress-proxy.ts";
 import { HOOK_HOST, type HookWay } from "./hook-way.ts";
 import { parseHost, type NetworkPolicy } from "./network.ts";
 import type { SandboxCommand, SandboxSetting } from "./sandbox.ts";
 
-/** How one process gets out: dure's door, and what makes it a proxy inside. */
+/** How one process gets out: dure's egress proxy, and what makes it a proxy inside. */
 export interface WayOut {
   /** Holds the socket; it is mounted at `DOOR_INSIDE`. */
   readonly folder: string;
-  /** The command, told where the door is. */
+  /** The command, told where the egress proxy is. */
   readonly command: SandboxCommand;
   /**
    * Runs inside before the command. Absent where only hooks are reached: those are asked by the
@@ -61,7 +61,13 @@ export async function openWayOut({
   const hook = hookOf(command.env);
   if (policy.kind === "none" && !hook) return undefined;
   const doorFolder = path.join(folder, "door");
-  const door = await openDoor({ folder: doorFolder, policy, hook, user: setting.user, setting });
+  const door = await openEgressProxy({
+    folder: doorFolder,
+    policy,
+    hook,
+    user: setting.user,
+    setting,
+  });
   const socket = path.join(DOOR_INSIDE, SOCKET_NAME);
   const hookEnv = hook
     ? {
