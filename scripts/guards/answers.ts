@@ -54,8 +54,8 @@ export const ANSWER_GUARDS: readonly Guard[] = [
   {
     id: "question.button",
     at: { file: QUESTION },
-    find: 'return confirmId === question.id ? { question } : { because: "other-button" };',
-    replace: "return { question };",
+    find: 'if (isPressed(answer) && confirmId !== question.id) return { because: "other-button" };',
+    replace: "",
     tests: question(NOTHING),
     why: "the button of an older question confirms the present one",
   },
@@ -176,8 +176,8 @@ export const ANSWER_GUARDS: readonly Guard[] = [
   },
   {
     id: "referee.name",
-    at: { file: "packages/dure/src/slots/names-said.ts" },
-    find: String.raw`if (/[\p{L}\p{N}]$/u.test(before) && !ENDED.test(before)) continue;`,
+    at: { file: "packages/dure/src/parse/people/names-said.ts" },
+    find: String.raw`if (/[\p{L}\p{N}]$/u.test(before) && !BEFORE_A_NAME.test(before)) continue;`,
     replace: "",
     tests: referee("no name is cut out of another word"),
     why: "길동 is paid where 홍길동 was said",
