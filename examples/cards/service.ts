@@ -67,6 +67,7 @@ export function createCardService(office: CardOffice): Service {
         yes: [
           "신청해줘",
           "신청 들어가자",
+          "신청 ㄱ",
           "만들어",
           "만들어 줘",
           "만들어 주세요",

@@ -54,7 +54,7 @@ test("in the middle of a booking a person stays with it, in English too", async 
   expect(begun).toBe(TEXTS.en.askSlot("people", {}));
 
   const asked = await say("8 people", "s2", "en");
-  expect(asked).toContain("at 4:00 pm for 8?");
+  expect(asked).toContain("at 4:00 pm for 8 people?");
   expect(await say("no", "s2", "en")).toBe(TEXTS.en.cancelled);
   expect(calendar.bookings).toHaveLength(1);
 });

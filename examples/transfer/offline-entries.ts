@@ -54,7 +54,7 @@ function namedAs(name: string): RegExp {
   const plain = name.replaceAll(/[.*+?^${}()|[\]\\]/gu, String.raw`\$&`);
   return new RegExp(
     `(?<![\\p{L}\\d])(?:(?:for|to|give) )?${plain}(?:['’]s(?: one)?)?(?:님|씨)?` +
-      "(?: ?(?:거|것|건|꺼|껀)|한테|에게|께)?(?:에|은|는|이|가|만|을|를|도|에는)?(?![\\p{L}\\d])",
+      "(?: ?(?:거|것|건|꺼|껀)|한테|에게|께|한텐|에겐|껜)?(?:에|은|는|이|가|만|을|를|도|에는)?(?![\\p{L}\\d])",
     "iu",
   );
 }
@@ -87,7 +87,7 @@ function inEitherCase(name: string): string {
   return plain.replace(/^\p{L}/u, (first) => `[${first.toUpperCase()}${first.toLowerCase()}]`);
 }
 
-const KOREAN = "([가-힣]{2,4}?)(?:님|씨)?(?:한테|에게|께)?(?:으로|로|야|이야|예요|이에요|요)?";
+const KOREAN = "([가-힣]{2,4}?)(?:님|씨)?(?:한테|에게|께)?(?:으로|로|야|이야|예요|이에요|이요|요)?";
 const LATIN = "(\\p{L}[\\p{L}.-]*(?: \\p{Lu}\\p{L}+)?)";
 
 function replacing(from: string): readonly RegExp[] {

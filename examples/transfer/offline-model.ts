@@ -72,6 +72,7 @@ export function offlineSlots(text: string, context: OfflineSlotContext): SlotRea
   if (BEYOND_PATTERNS.test(line)) return NOTHING;
   const { negated, reported, supposed, changes } = moveWordsOf(notes.rest);
   const standing = reported ? [] : standingIn(line, notes, context);
+  if (!standing) return NOTHING;
   if (standing.length > 0) return { ...NOTHING, kind: "details", items: standing };
   if (negated && !changes) return { ...NOTHING, kind: "refuse" };
   if (reported || (supposed && context.stage !== "FILLING")) return NOTHING;
@@ -91,16 +92,20 @@ function detailsIn(line: string, notes: Notes, context: OfflineSlotContext): Slo
 }
 
 /** Places in a list, sums in several steps, one of two: what only a model makes out. */
-const BEYOND_PATTERNS = /[만천원]이나 |서로|라던데|라더라|라고 카톡|\bswap|— ?no,/iu;
+const BEYOND_PATTERNS =
+  /[만천원]이나 |서로|라던데|라더라|라고 카톡|\bswap|— ?no,|\b(?:wire|send|pay|transfer|give)s? me\b|\bon \d{1,2}\/\d{1,2}\b/iu;
 
 const NOTHING: SlotReading = { kind: "other", items: [], clear: [], note: "" };
 
-/** What a message changes of transfers that stand: to whom they go, or one of several by its name. */
+/**
+ * What a message changes of transfers that stand: to whom they go, or one of several by its name.
+ * Undefined where it says two things of them, which only a model tells apart.
+ */
 function standingIn(
   line: string,
   { rest, values: said }: Notes,
   { slots = {}, waiting = [] }: OfflineSlotContext,
-): readonly SlotItem[] {
+): readonly SlotItem[] | undefined {
   const entries = [slots, ...waiting];
   const names = entries.flatMap(({ target }) => (typeof target === "string" ? [target] : []));
   const replaced = replacedIn(rest, names);
@@ -110,22 +115,27 @@ function standingIn(
     return [{ ...itemOf(values, line, "correct"), entry: from }];
   }
   const meant = meantIn(rest, names);
-  if (!meant || IS_WRONG.test(meant.rest)) return [];
+  if (!meant) return [];
+  if (IS_WRONG.test(meant.rest) || /[?？]/u.test(line)) return undefined;
   const isOneMore = moveWordsOf(meant.rest).adds && !isAnswer(meant.rest);
   if (isOneMore) return [];
-  return meant.names.flatMap((entry) => {
+  const leaves = LEAVES_OUT.test(meant.rest);
+  const items = meant.names.flatMap((entry) => {
     const values = {
       ...valuesOf(meant.rest, entries.find(({ target }) => target === entry) ?? {}),
       ...said,
     };
     const item = itemOf(values, line, "correct");
     if (item.changes.length > 0) return values.target === undefined ? [{ ...item, entry }] : [];
-    return LEAVES_OUT.test(meant.rest) ? [{ move: "remove" as const, entry, changes: [] }] : [];
+    return leaves ? [{ move: "remove" as const, entry, changes: [] }] : [];
   });
+  const isMixed = leaves && (items.some(({ move }) => move !== "remove") || KEEPS.test(line));
+  return isMixed ? undefined : items;
 }
 
 /** The second one's wrong: what is right may be any value of it. */
 const IS_WRONG = /틀렸|틀려|잘못|\bwrong\b/iu;
+const KEEPS = /(?<=[가-힣])만(?![가-힣])|남기|남겨|대신|\b(?:only|keep|just)\b/iu;
 const LEAVES_OUT =
   /빼|지워|삭제|취소|없던|없애|제외|안 ?보내|\b(?:remove|drop|delete|take|cancel|skip|leave|scratch)\b/iu;
 
@@ -236,7 +246,8 @@ function otherNameIn(line: string): string | undefined {
     .find((name) => name !== undefined);
   if (named === undefined || findWhen(line, { today: "2000-01-01" }).length > 0) return undefined;
   const name = parsePerson(named);
-  return name.ok && !ANSWERS.has(classifyReply(named).kind) ? name.value : undefined;
+  const isAlso = /[가-힣]{2}도$/u.test(named);
+  return name.ok && !isAlso && !ANSWERS.has(classifyReply(named).kind) ? name.value : undefined;
 }
 
 const NAMED_ALONE =

@@ -292,6 +292,26 @@ export const COMMAND_SENTENCES_KO: readonly SentenceForm[] = [
 
   ['Did you mean "{0}"?', "혹시 `{0}`인가요?"],
   ["Did you mean {0}?", "혹시 `{0}`인가요?"],
+  ['slot.{0}: unknown option "{1}".', "`slot.{0}`에 `{1}` 옵션이 없어요."],
+  ["slot.{0}: {1} is missing.", "`slot.{0}`에 `{1}` 옵션이 꼭 필요해요."],
+  ["slot.{0}: {1} cannot be {2}.", "`slot.{0}`의 `{1}`에 `{2}`은(는) 쓸 수 없어요."],
+  ["slot.{0}: its options are {1}.", "`slot.{0}`의 옵션은 객체로 적어요. 지금은 `{1}`이에요."],
+  [
+    "slot.{0}: no value is at least {1} and at most {2}.",
+    "`slot.{0}`에는 {1} 이상이면서 {2} 이하인 값이 없어요.",
+  ],
+  [
+    "slot.{0}: it is required, and askOnce lets people leave it empty.",
+    "`slot.{0}`은(는) 꼭 필요한데, `askOnce`로 비울 수 있게 되어 있어요.",
+  ],
+  [
+    "slot.{0}: a choice has 1 to {1} options, and this one has {2}.",
+    "`slot.{0}`의 선택지는 1개에서 {1}개까지예요. 지금은 {2}개예요.",
+  ],
+  ["slot.{0}: {1}", "`slot.{0}`을(를) 만들 수 없어요: {1}"],
+  ['lexiconWith: unknown option "{0}".', "`lexiconWith`에 `{0}` 목록이 없어요."],
+  ["lexiconWith: {0} cannot be {1}.", "`lexiconWith`의 `{0}`에 `{1}`은(는) 쓸 수 없어요."],
+  ["lexiconWith: {0}", "`lexiconWith`에 준 말을 쓸 수 없어요: {0}"],
   ["There is no valid token {0}.", "쓸 수 있는 토큰 {0}이(가) 없어요."],
   ["dure token list shows them.", "토큰은 `dure token list`로 볼 수 있어요."],
   ["There is no login {0}.", "{0} 로그인이 없어요."],

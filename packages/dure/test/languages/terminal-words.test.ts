@@ -24,6 +24,8 @@ const MADE_OF_PARTS: ReadonlySet<string> = new Set([
   ...["The environment has a problem:", "{0} has a problem:", "{0}, no services"],
   ...["{0} message waits to leave", "{0} messages wait to leave"],
   ...["not “{0}” ({1})", "between the bounds: not “{0}” ({1})"],
+  ...['slot.{0}: unknown option "{1}".', "slot.{0}: its options are {1}."],
+  ...['lexiconWith: unknown option "{0}".'],
   ...["names no service of this team", "names no channel of this team"],
 ]);
 

@@ -7,7 +7,7 @@ import { talk, told } from "./people.ts";
 import { SERVICES } from "./services.ts";
 
 /** People of the normal tier, of the full one, and of one test there. */
-const COUNTS = { normal: 300, full: 10_000, each: 500 } as const;
+const COUNTS = { normal: 200, full: 10_000, each: 500 } as const;
 
 /** Runs the person of this seed alone. */
 const ONLY = process.env["DURE_TEST_SEED"];
@@ -17,9 +17,13 @@ const BLOCKS = Array.from({ length: COUNTS.full / COUNTS.each }, (_, place) => (
 }));
 
 describe.skipIf(ONLY !== undefined)("people who change their mind", () => {
-  test("people get what they mean and said yes to, once, whatever a model reads", async () => {
-    await expectNoFaults(1, COUNTS.normal);
-  });
+  test(
+    "people get what they mean and said yes to, once, whatever a model reads",
+    { timeout: 120_000 },
+    async () => {
+      await expectNoFaults(1, COUNTS.normal);
+    },
+  );
 
   test.each(BLOCKS)(
     "500 people from seed $from get what they mean, once",

@@ -28,8 +28,8 @@ const ALL = [...BY_HAND, ...BY_GRAMMAR];
 const EVERY = 8;
 const SAMPLE = ALL.filter((_, place) => place % EVERY === 0);
 
-/** Asked in vain, of all messages, at most. */
-const MOST_ASKED = 0.03;
+/** Asked in vain, of all messages, at most; a sample may have a few more of them by chance. */
+const MOST_ASKED = { all: 0.03, sample: 0.045 } as const;
 
 type ModelOf = (one: Case) => DeskModel;
 
@@ -76,8 +76,8 @@ test("the set has 2,500 messages, half of them by hand, each said once in its pl
 });
 
 describe.each([
-  ["a sample of them", SAMPLE, {}],
-  ["all of them", ALL, { ...FULL, timeout: 300_000 }],
+  ["a sample of them", SAMPLE, { timeout: 120_000 }],
+  ["all of them", ALL, { ...FULL, timeout: 600_000 }],
 ] as const)("%s", (_, cases, tier) => {
   test(
     "with a competent model nothing wrong is shown, and few are asked in vain",
@@ -86,7 +86,8 @@ describe.each([
       const { counts, wrong } = await hearAll(cases, competent);
 
       expect(wrong).toEqual([]);
-      expect(counts.asked / cases.length).toBeLessThanOrEqual(MOST_ASKED);
+      const most = cases === SAMPLE ? MOST_ASKED.sample : MOST_ASKED.all;
+      expect(counts.asked / cases.length).toBeLessThanOrEqual(most);
     },
   );
 

@@ -45,7 +45,7 @@ const I_SAY = `
 // --- yes
 
 const YES_WORDS = `
-    yes, yes yes, yess, yas, yh, yeah, yeah yeah, yeahh, yea, yeh, yah, ya, yep, yep yep, yepp, yup,
+    yes, yes yes, yess, yas, yh, bet, yeah, yeah yeah, yeahh, yea, yeh, yah, ya, yep, yep yep, yepp, yup,
     yup yup, yupp, yessir, yes sir, y, aye, aye aye, affirmative, affirm, ok, okay, okey, okie,
     oki, okk, kk, ok ok, okey dokey, okie dokie, okey dokie, okie dokey, okey doke, alright,
     all right, alrighty, alright then, sure, sure sure, sure thing, for sure, surely, certainly,
@@ -335,7 +335,7 @@ export const EN: Lexicon = {
     `,
     /\bnot (?:to|for|from) (?!(?:be|send|pay|transfer|do|wire|go|worry|mention)\b)\p{L}/u,
     /\bnot (?:\p{L}+|[\d,.]+\p{L}*)(?: \p{L}+)?,? but\b/u,
-    /^(?:no,? )?not (?!(?:now|yet|today|sure|really|ok|okay|good|right)\b)\p{L}+(?: \p{L}+)?, ?\p{L}/u,
+    /^(?:(?:oh|no|sorry|wait),? ){0,3}not (?!(?:now|yet|today|sure|really|ok|okay|good|right)\b)\p{L}+(?: \p{L}+)?, ?\p{L}/u,
     pattern`
       (?:[\p{L}\d],|(?:^|[,;] )(?:its |it is |to )?[\p{L}\d,]+) not (?:to |for )?(?!(?:sure|now|
       yet|today|ok|okay|good|right|correct|really|bad|it|that|this|fine|ready|here|there|so|a|
