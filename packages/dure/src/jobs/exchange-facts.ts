@@ -101,7 +101,7 @@ order by r.at, c.id limit $4`,
   /** The turn that a person's answer has started behind `turn`. */
   async turnBehind(session: string, turn: string): Promise<string | undefined> {
     return (
-      (await this.#statements.retryUntilAnswered<string | null>(
+      (await this.#statements.retrying<string | null>(
         "job.turn-behind",
         "select dure.turn_behind($1, $2) as value",
         [session, turn],

@@ -20,7 +20,7 @@ export class JobFiles {
     { job, turn }: { readonly job: string; readonly turn: number },
     session: string,
   ): Promise<readonly FileRef[]> {
-    return this.#statements.retryUntilAnswered("job.carry-files", CARRY, [
+    return this.#statements.retrying("job.carry-files", CARRY, [
       job,
       turn,
       session,
@@ -30,7 +30,7 @@ export class JobFiles {
 
   /** The newest that the asked agent has made, as files of a session. Again they are the same. */
   async carryMade(job: string, session: string): Promise<readonly FileRef[]> {
-    return this.#statements.retryUntilAnswered("job.carry-made-files", CARRY_MADE, [
+    return this.#statements.retrying("job.carry-made-files", CARRY_MADE, [
       job,
       MAX_MESSAGE_FILES,
       session,

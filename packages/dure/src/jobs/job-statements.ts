@@ -26,11 +26,7 @@ export class JobStatements {
   }
 
   /** For one row with one `value`. */
-  async retryUntilAnswered<Value>(
-    name: string,
-    text: string,
-    values: readonly unknown[],
-  ): Promise<Value> {
+  async retrying<Value>(name: string, text: string, values: readonly unknown[]): Promise<Value> {
     const [row] = await this.many<{ value: Value }>(name, text, values);
     return row!.value;
   }

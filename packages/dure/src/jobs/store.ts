@@ -69,6 +69,11 @@ export interface HeldJob {
   readonly earlier: readonly EarlierWords[];
 }
 
+interface Released {
+  readonly resumed: number;
+  readonly abandoned: number;
+}
+
 /**
  * The statements of a job's life. Each is safe to repeat, so a lost answer is asked for again until
  * it comes or `signal` says that this process may not write any longer.
@@ -87,7 +92,7 @@ export class JobStore {
   /** Throws the refusals of `ask_job`. */
   async ask(job: NewJob): Promise<{ outcome: "accepted" | "repeated"; id: string }> {
     try {
-      const answer = await this.#statements.retryUntilAnswered<{
+      const answer = await this.#statements.retrying<{
         outcome: "accepted" | "repeated";
         id: string;
       }>("job.ask", "select dure.ask_job($1) as value", [storable(job)]);
@@ -161,7 +166,7 @@ export class JobStore {
     input: AttemptInput,
     told: { words: readonly number[]; results: readonly string[] },
   ): Promise<boolean> {
-    return this.#statements.retryUntilAnswered(
+    return this.#statements.retrying(
       "job.begin",
       "select dure.begin_job_turn($1, $2, $3, $4, $5, $6) as value",
       [id, epoch, attempt, storable(input), told.words, told.results],
@@ -169,11 +174,11 @@ export class JobStore {
   }
 
   async note(id: string, epoch: number, turn: string): Promise<boolean> {
-    return this.#statements.retryUntilAnswered(
-      "job.note",
-      "select dure.note_job_turn($1, $2, $3) as value",
-      [id, epoch, turn],
-    );
+    return this.#statements.retrying("job.note", "select dure.note_job_turn($1, $2, $3) as value", [
+      id,
+      epoch,
+      turn,
+    ]);
   }
 
   /**
@@ -181,7 +186,7 @@ export class JobStore {
    * the job is over; then nothing is stopped here.
    */
   async stopTurn({ id, epoch }: HeldAs, turn: string): Promise<boolean> {
-    const isOurs = await this.#statements.retryUntilAnswered<boolean>(
+    const isOurs = await this.#statements.retrying<boolean>(
       "job.stop-turn",
       `
         with led as (
@@ -203,7 +208,7 @@ export class JobStore {
     epoch: number,
     settled: Parameters<ExchangeStore["settle"]>[0],
   ): Promise<"continues" | "over" | "fenced"> {
-    const answer = await this.#statements.retryUntilAnswered<"continues" | "over" | "fenced">(
+    const answer = await this.#statements.retrying<"continues" | "over" | "fenced">(
       "job.settle",
       "select dure.settle_job($1) as value",
       [storable({ job: id, epoch, ...settled })],
@@ -217,7 +222,7 @@ export class JobStore {
 
   async wait(id: string, epoch: number, what: "person" | "resume" = "person"): Promise<Rest> {
     const [name, text] = WAITS[what];
-    const answer = await this.#statements.retryUntilAnswered<Rest>(name, text, [id, epoch]);
+    const answer = await this.#statements.retrying<Rest>(name, text, [id, epoch]);
     this.#tell();
     return answer;
   }
@@ -259,7 +264,7 @@ export class JobStore {
     tenant: string,
     by: string,
   ): Promise<{ before: JobStatus; cancelled: number } | null> {
-    const answer = await this.#statements.retryUntilAnswered<{
+    const answer = await this.#statements.retrying<{
       before: JobStatus;
       cancelled: number;
     } | null>("job.cancel", "select dure.cancel_job($1, $2, $3) as value", [id, tenant, by]);
@@ -272,7 +277,7 @@ export class JobStore {
   async retry(id: string, tenant: string, by: string): Promise<RetriedJob | null> {
     const text = "select dure.retry_job($1, $2, $3) as value";
     const answer = await this.#statements
-      .retryUntilAnswered<RetriedJob | null>("job.retry", text, [id, tenant, by])
+      .retrying<RetriedJob | null>("job.retry", text, [id, tenant, by])
       .catch((error: unknown) => {
         if (codeOf(error) === "DU409") return "acted" as const;
         throw error;
@@ -301,11 +306,10 @@ export class JobStore {
 
   /** Keeps the result of a job for the next turn of a session; nothing when either is gone. */
   async keepNote(id: string, session: string): Promise<void> {
-    await this.#statements.retryUntilAnswered(
-      "job.keep-note",
-      "select dure.keep_job_note($1, $2) as value",
-      [id, session],
-    );
+    await this.#statements.retrying("job.keep-note", "select dure.keep_job_note($1, $2) as value", [
+      id,
+      session,
+    ]);
   }
 
   /**
@@ -313,7 +317,7 @@ export class JobStore {
    * oldest first, at most `limit`. The same turn gets the same again.
    */
   async takeNotes(session: string, turn: string, limit: number): Promise<readonly JobResult[]> {
-    const taken = await this.#statements.retryUntilAnswered<readonly string[]>(
+    const taken = await this.#statements.retrying<readonly string[]>(
       "job.take-notes",
       "select dure.take_job_notes($1, $2, $3) as value",
       [session, turn, limit],
@@ -327,7 +331,7 @@ export class JobStore {
 
   /** The caller takes the answer itself. False: its notice has left already, and tells it. */
   async answered(id: string): Promise<boolean> {
-    return this.#statements.retryUntilAnswered<boolean>(
+    return this.#statements.retrying<boolean>(
       "job.answered",
       "select dure.job_answered($1) as value",
       [id],
@@ -347,22 +351,18 @@ export class JobStore {
     holder: string,
     options: { counts: boolean; resumesMost: number; staleMs: number },
   ): Promise<{ resumed: number; abandoned: number }> {
-    const answer = await this.#statements.retryUntilAnswered<{
-      resumed: number;
-      abandoned: number;
-    }>("job.release", "select dure.release_jobs($1, $2, $3, $4) as value", [
-      holder,
-      options.counts,
-      options.resumesMost,
-      options.staleMs,
-    ]);
+    const answer = await this.#statements.retrying<Released>(
+      "job.release",
+      "select dure.release_jobs($1, $2, $3, $4) as value",
+      [holder, options.counts, options.resumesMost, options.staleMs],
+    );
     this.#tell();
     this.#notifications.publish("outbox");
     return answer;
   }
 
   async abandonStale(staleMs: number): Promise<number> {
-    const count = await this.#statements.retryUntilAnswered<number>(
+    const count = await this.#statements.retrying<number>(
       "job.stale",
       "select dure.abandon_stale_jobs($1) as value",
       [staleMs],
@@ -376,11 +376,10 @@ export class JobStore {
   }
 
   async purge(keepMs: number, limit: number): Promise<number> {
-    return this.#statements.retryUntilAnswered(
-      "job.purge",
-      "select dure.purge_jobs($1, $2) as value",
-      [keepMs, limit],
-    );
+    return this.#statements.retrying("job.purge", "select dure.purge_jobs($1, $2) as value", [
+      keepMs,
+      limit,
+    ]);
   }
 
   /** Escalations that ask for a job to be tried again. */

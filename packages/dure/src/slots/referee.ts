@@ -248,14 +248,17 @@ function seeSum({ spec, slot, value, quote }: Proposed, against: Against): Sight
   const ofQuote = quote === "" ? [] : deriveAmounts(quote, known);
   const all: readonly DerivedAmount[] = [...ofQuote, ...deriveAmounts(message, known)];
   const [first] = all.filter(({ isWhole }) => isWhole);
-  // How much all of it is, a model cannot know either.
-  if (!first && whole === undefined && speaksOfAll(quote)) return { sees: "rough", options: [] };
-  if (!first) return undefined;
+  if (!first) return seeAll(quote, whole);
   const same = all.find((one) => one.isWhole && one.value === value);
   if (same) return { sees: "computed", options: [], note: showDerived(same, locale) };
   // A plain amount beside it: 70,000, half of it is Bob's.
   if (quote !== "" && ofQuote.length === 0) return undefined;
   return { sees: "other", options: [first.value] };
+}
+
+/** All of it, which the service does not know: how much it is, a model cannot know either. */
+function seeAll(quote: string, whole: number | undefined): Sight | undefined {
+  return whole === undefined && speaksOfAll(quote) ? { sees: "rough", options: [] } : undefined;
 }
 
 /** Another sum that stands beside this person: of two, the model has exchanged their sums. */

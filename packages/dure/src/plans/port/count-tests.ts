@@ -1,6 +1,6 @@
 import { countOf, type TestCount } from "../results/count.ts";
 import { readTestOutput } from "../results/read-output.ts";
-import { testsOf } from "./test-tampering.ts";
+import { testsOf } from "./tampering.ts";
 import type { PortWork, Try } from "./pair-parts.ts";
 
 /** The acceptance on what the port began from, with the tests of then. */

@@ -4,7 +4,7 @@ import { readTestOutput } from "../results/read-output.ts";
 import { feedbackOf, type ImplResult } from "../workers/feedback.ts";
 import type { ChannelMember } from "../rows/channel.ts";
 import { countAtStart } from "./count-tests.ts";
-import { findTampering, type Tampering } from "./test-tampering.ts";
+import { findTampering, type Tampering } from "./tampering.ts";
 import { withFindings } from "./hooks.ts";
 import { aboutPort, escalationFor } from "../ask/triggers.ts";
 import { withReview } from "../ask/review.ts";

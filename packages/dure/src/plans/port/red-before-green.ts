@@ -1,5 +1,5 @@
 import { messageOf } from "../../kernel/errors.ts";
-import { testsOf } from "./test-tampering.ts";
+import { testsOf } from "./tampering.ts";
 import type { PortWork, Try } from "./pair-parts.ts";
 
 /** Output of the acceptance on what the port began from, with its tests of now. */
