@@ -100,8 +100,9 @@ export class HandlingEnd {
           over: isOver ? { key: previewKey(handling.id), platformId: preview } : undefined,
         })
       : undefined;
-    if (preview !== null && !isOver)
+    if (preview !== null && !isOver) {
       await removePreview(tx, this.#setting, handling, { place, preview });
+    }
     return said;
   }
 
