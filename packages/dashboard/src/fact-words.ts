@@ -15,20 +15,14 @@ export function moneyOf(amount: number, language: Language, currency = "KRW"): s
   }).format(amount);
 }
 
-/** `2026-12-01` as a person says it; a text that is no such date stays as it is. */
-function dayOf(date: string, language: Language): string {
-  const day = /^\d{4}-\d{2}-\d{2}$/.test(date) ? new Date(`${date}T00:00:00Z`) : undefined;
-  if (day === undefined || Number.isNaN(day.getTime())) return date;
-
-  return new Intl.DateTimeFormat(language, { dateStyle: "full", timeZone: "UTC" }).format(day);
-}
-
-/** `15:00` as a person says it; a text that is no such time stays as it is. */
-function timeOf(time: string, language: Language): string {
-  if (!/^(?:[01]\d|2[0-3]):[0-5]\d$/.test(time)) return time;
-
-  const moment = new Date(`2000-01-01T${time}:00Z`);
-  return new Intl.DateTimeFormat(language, { timeStyle: "short", timeZone: "UTC" }).format(moment);
+/** A day `2026-12-01` or a time `15:00` as a person says it; other words stay as they are. */
+function momentOf(said: string, language: Language, isTime = false): string {
+  const moment = new Date(
+    isTime ? `2000-01-01T${said}Z` : /^\d{4}-\d\d-\d\d$/.test(said) ? said : "",
+  );
+  if (Number.isNaN(+moment)) return said;
+  const style = isTime ? ({ timeStyle: "short" } as const) : ({ dateStyle: "full" } as const);
+  return moment.toLocaleString(language, { ...style, timeZone: "UTC" });
 }
 
 /**
@@ -54,14 +48,10 @@ export function shownFact(
     return isMoney ? moneyOf(number, language) : number.toLocaleString(language);
   }
 
-  return text.common.facts.values[said] ?? momentOf(said, type, language);
-}
-
-/** A time, a day, or the first and the last day of several; other words as they are. */
-function momentOf(said: string, type: string, language: Language): string {
-  if (type === "time") return timeOf(said, language);
+  const words = text.common.facts.values[said];
+  if (words !== undefined) return words;
   const days = type === "date_range" ? said.split("/") : [said];
-  return days.map((day) => dayOf(day, language)).join(" – ");
+  return days.map((one) => momentOf(one, language, type === "time")).join(" – ");
 }
 
 function numberIn(value: unknown, type: string): number | undefined {
