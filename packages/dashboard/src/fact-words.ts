@@ -8,21 +8,19 @@ const MONEY = new Set(["amount"]);
 /** An amount as it is written where the language is spoken: `50,000원`, `₩50,000`. */
 export function moneyOf(amount: number, language: Language, currency = "KRW"): string {
   if (language === "ko" && currency === "KRW") return `${amount.toLocaleString("ko")}원`;
-  return new Intl.NumberFormat(language, {
+  return amount.toLocaleString(language, {
     style: "currency",
     currency,
     maximumFractionDigits: currency === "KRW" ? 0 : 2,
-  }).format(amount);
+  });
 }
 
 /** A day `2026-12-01` or a time `15:00` as a person says it; other words stay as they are. */
-function momentOf(said: string, language: Language, isTime = false): string {
-  const moment = new Date(
-    isTime ? `2000-01-01T${said}Z` : /^\d{4}-\d\d-\d\d$/.test(said) ? said : "",
-  );
-  if (Number.isNaN(+moment)) return said;
-  const style = isTime ? ({ timeStyle: "short" } as const) : ({ dateStyle: "full" } as const);
-  return moment.toLocaleString(language, { ...style, timeZone: "UTC" });
+function momentOf(said: string, language: Language, isTime: boolean): string {
+  const day = /^\d{4}-\d\d-\d\d$/.test(said) ? said : "";
+  const moment = new Date(isTime ? `2000-01-01T${said}Z` : day);
+  const style = isTime ? { timeStyle: "short" as const } : { dateStyle: "full" as const };
+  return +moment ? moment.toLocaleString(language, { ...style, timeZone: "UTC" }) : said;
 }
 
 /**
@@ -40,7 +38,7 @@ export function shownFact(
   const { type = "", options = [] } = slot ?? {};
   const said = typeof value === "string" ? value : JSON.stringify(value);
   const chosen = options.find((one) => one.value === said);
-  if (chosen !== undefined) return chosen.label;
+  if (chosen) return chosen.labels?.[language] ?? chosen.label;
 
   const number = numberIn(value, type);
   if (number !== undefined) {
@@ -49,9 +47,8 @@ export function shownFact(
   }
 
   const words = text.common.facts.values[said];
-  if (words !== undefined) return words;
   const days = type === "date_range" ? said.split("/") : [said];
-  return days.map((one) => momentOf(one, language, type === "time")).join(" – ");
+  return words ?? days.map((one) => momentOf(one, language, type === "time")).join(" – ");
 }
 
 function numberIn(value: unknown, type: string): number | undefined {

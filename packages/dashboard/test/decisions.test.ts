@@ -488,7 +488,6 @@ test("a value of a form is shown by what its slot takes, in the language of the 
     ...["2026년 12월 1일 화요일 – 2026년 12월 3일 목요일", "15:00"],
   ]);
   expect(labelOf("doctor", TEXTS.ko, service.slots)).toBe("의사 선생님");
-  expect(labelOf("number", TEXTS.ko)).toBe("번호");
 });
 
 test("the words of the last answer's card go before the keys of the state", () => {

@@ -42,10 +42,9 @@ export const ko = {
     hints: {
       model:
         "`.env`에 `ANTHROPIC_API_KEY`나 `OPENAI_API_KEY`를 적고 서버를 다시 시작해 주세요. 그 전에는 정해진 답만 해요.",
-      agent:
-        "`dure new agent mina`로 만들고 agent.md에 어떤 에이전트인지 적은 다음 서버를 다시 시작해 주세요.",
+      agent: "`dure new agent mina`로 만들고 agent.md를 채운 다음 서버를 다시 시작해 주세요.",
       room: "에이전트가 있는 방에서 `@이름`으로 불러 보세요.",
-      plan: "`dure new plan login`으로 계획 파일을 만들고 무엇을 할지 미리 본 다음 실행해 보세요.",
+      plan: "`dure new plan login`으로 만들고 미리 본 다음 실행해 보세요.",
     },
     go: { room: "방 열기", plan: "계획 열기" },
   },
@@ -59,7 +58,7 @@ export const ko = {
   },
   tour: {
     title: "세 번 눌러 둘러보기",
-    lead: "이 팀이 할 수 있는 일을 화면 세 곳에서 차례로 보여 드려요.",
+    lead: "이 팀이 하는 일을 세 화면에서 보여 드려요.",
     begin: "둘러보기 시작",
     next: "다음",
     end: "둘러보기 끝내기",
@@ -67,10 +66,8 @@ export const ko = {
     stepOf: (step: number, all: number) => `${step}/${all}`,
     words: {
       chat: "예시 하나를 눌러 보세요. 답하는 중에 서버가 꺼져도 다시 켜지면 이어서 답해요.",
-      rooms:
-        "사람과 에이전트가 함께 이야기하는 방이에요. 이름 앞에 골뱅이를 붙여 부르면 그 에이전트가 답해요.",
-      plans:
-        "코딩 에이전트 여럿이 한 저장소에서 나눠 일해요. 실행하기 전에 무엇을 할지 볼 수 있어요.",
+      rooms: "사람과 에이전트가 함께 이야기하는 방이에요. `@이름`으로 부르면 답해요.",
+      plans: "코딩 에이전트 여럿이 한 저장소에서 나눠 일해요. 무엇을 할지 미리 볼 수 있어요.",
       events: "팀에서 일어난 일은 모두 여기에 차례로 남아요.",
     },
   },
