@@ -15,12 +15,10 @@ export function moneyOf(amount: number, language: Language, currency = "KRW"): s
   });
 }
 
-/** A day `2026-12-01` or a time `15:00` as a person says it; other words stay as they are. */
-function momentOf(said: string, language: Language, isTime: boolean): string {
-  const day = /^\d{4}-\d\d-\d\d$/.test(said) ? said : "";
-  const moment = new Date(isTime ? `2000-01-01T${said}Z` : day);
-  const style = isTime ? { timeStyle: "short" as const } : { dateStyle: "full" as const };
-  return +moment ? moment.toLocaleString(language, { ...style, timeZone: "UTC" }) : said;
+/** `2026-12-01` as a person says it; a text that is no such date stays as it is. */
+function dayOf(date: string, language: Language): string {
+  const day = /^\d{4}-\d\d-\d\d$/.test(date) ? new Date(date) : undefined;
+  return +day! ? day!.toLocaleDateString(language, { dateStyle: "full", timeZone: "UTC" }) : date;
 }
 
 /**
@@ -35,26 +33,18 @@ export function shownFact(
 ): string {
   if (value === null || value === undefined || value === "") return "";
 
-  const { type = "", options = [] } = slot ?? {};
   const said = typeof value === "string" ? value : JSON.stringify(value);
-  const chosen = options.find((one) => one.value === said);
+  const { type = "", options } = slot ?? {};
+  const chosen = options?.find((one) => one.value === said);
   if (chosen) return chosen.labels?.[language] ?? chosen.label;
 
-  const number = numberIn(value, type);
-  if (number !== undefined) {
+  if (typeof value === "number" || (isNumeric(type) && /^\d+$/.test(said))) {
     const isMoney = MONEY.has(name) || type === "money";
-    return isMoney ? moneyOf(number, language) : number.toLocaleString(language);
+    return isMoney ? moneyOf(+said, language) : (+said).toLocaleString(language);
   }
 
-  const words = text.common.facts.values[said];
   const days = type === "date_range" ? said.split("/") : [said];
-  return words ?? days.map((one) => momentOf(one, language, type === "time")).join(" – ");
-}
-
-function numberIn(value: unknown, type: string): number | undefined {
-  if (typeof value === "number") return value;
-  const isText = isNumeric(type) && typeof value === "string" && /^\d+$/.test(value);
-  return isText ? Number(value) : undefined;
+  return text.common.facts.values[said] ?? days.map((day) => dayOf(day, language)).join(" – ");
 }
 
 /** A name in words: the service's, else ours, else the name with spaces. Pure. */
@@ -67,5 +57,5 @@ export function labelOf(name: string, text: Text, slots: readonly SlotInfo[] = [
 }
 
 export function isNumeric(type: string): boolean {
-  return type === "integer" || type === "number" || type === "money";
+  return ["integer", "number", "money"].includes(type);
 }
