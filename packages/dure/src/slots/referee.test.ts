@@ -138,18 +138,21 @@ test("as last time takes the value of the entry that ended last", () => {
   expect(state.meta.derived["amount"]).toBe("지난번이랑 똑같이 = 80,000원");
 });
 
-test.each(["길동", "만원", "아", "um"])("no name is cut out of another word: %s", (name) => {
-  const reading = readingOf({
-    sets: [
-      ["target", name, name],
-      ["amount", 50_000, "5만원"],
-    ],
-  });
+test.each(["길동", "만원", "아", "um", "대리"])(
+  "no name is cut out of another word: %s",
+  (name) => {
+    const reading = readingOf({
+      sets: [
+        ["target", name, name],
+        ["amount", 50_000, "5만원"],
+      ],
+    });
 
-  const { state } = heardIn(formOf({}), "um 아 홍길동 김만원 5만원", reading);
+    const { state } = heardIn(formOf({}), "um 아 홍길동 김만원 김 대리 5만원", reading);
 
-  expect(state.slots["target"]).toBeUndefined();
-});
+    expect(state.slots["target"]).toBeUndefined();
+  },
+);
 
 test("a day that its words do not number is shown with its date", () => {
   const reading = readingOf({ sets: [["day", "2026-11-20", "금요일에"]] });
