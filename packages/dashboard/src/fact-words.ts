@@ -36,15 +36,20 @@ export function shownFact(
   const said = typeof value === "string" ? value : JSON.stringify(value);
   const { type = "", options } = slot ?? {};
   const chosen = options?.find((one) => one.value === said);
-  if (chosen) return chosen.labels?.[language] ?? chosen.label;
+  if (chosen) return chosen.label;
 
-  if (typeof value === "number" || (isNumeric(type) && /^\d+$/.test(said))) {
-    const isMoney = MONEY.has(name) || type === "money";
-    return isMoney ? moneyOf(+said, language) : (+said).toLocaleString(language);
+  if (isNumber(value, said, type)) {
+    return MONEY.has(name) || type === "money"
+      ? moneyOf(+said, language)
+      : (+said).toLocaleString(language);
   }
 
   const days = type === "date_range" ? said.split("/") : [said];
   return text.common.facts.values[said] ?? days.map((day) => dayOf(day, language)).join(" – ");
+}
+
+function isNumber(value: unknown, said: string, type: string): boolean {
+  return typeof value === "number" || (isNumeric(type) && /^\d+$/.test(said));
 }
 
 /** A name in words: the service's, else ours, else the name with spaces. Pure. */

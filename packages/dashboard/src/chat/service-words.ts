@@ -7,6 +7,7 @@ export function inLanguage(service: ServiceInfo, language: Language): ServiceInf
   const slots = service.slots?.map((slot) => ({
     ...slot,
     label: slot.labels?.[language] ?? slot.label,
+    options: slot.options?.map((one) => ({ ...one, label: one.labels?.[language] ?? one.label })),
   }));
 
   return {
