@@ -29,7 +29,7 @@ export const ko = {
   answering: (count: number) => `답하는 중 ${count}`,
   first: {
     title: "처음 할 일",
-    lead: "하나씩 하면 저절로 체크돼요.",
+    lead: "하나씩 하면 체크돼요.",
     doneOf: (done: number, all: number) => `${all}가지 중 ${done}가지 끝냄`,
     done: "끝냄",
     open: "아직",
@@ -68,7 +68,7 @@ export const ko = {
       chat: "예시 하나를 눌러 보세요. 답하는 중에 서버가 꺼져도 다시 켜지면 이어서 답해요.",
       rooms: "사람과 에이전트가 함께 이야기하는 방이에요. `@이름`으로 부르면 답해요.",
       plans: "코딩 에이전트 여럿이 한 저장소에서 나눠 일해요. 무엇을 할지 미리 볼 수 있어요.",
-      events: "팀에서 일어난 일은 모두 여기에 차례로 남아요.",
+      events: "팀에서 일어난 일은 모두 여기 남아요.",
     },
   },
 };
