@@ -1,7 +1,10 @@
-import { classifyReply, REFUSING_KINDS, type Reply } from "../parse/replies/reply.ts";
+import {
+  classifyReply,
+  isYesToCancel,
+  REFUSING_KINDS,
+  type Reply,
+} from "../parse/replies/reply.ts";
 import type { Lexicon } from "../parse/lexicon/index.ts";
-import { spokenWords } from "../parse/lexicon/spoken.ts";
-import { moveWordsOf } from "../parse/replies/moves.ts";
 import { fold, type Locale } from "../parse/text.ts";
 import { DEED_SLOT } from "./deed-slot.ts";
 import { standsIn } from "../parse/people/names-said.ts";
@@ -59,22 +62,9 @@ function byButton(
     return { ...reply, kind: "cancel-one", because: "listed-words", sure: "exact" };
   }
   if (!isCancellingDeed(form, state.slots)) return undefined;
-  const isEither = REFUSING_KINDS.has(reply.kind) && saysCancel(reply.words);
-  // 네 취소해 주세요 and 응 없애줘 answer the question; 취소 alone can mean the form.
-  const isCancelled = isEither || (reply.kind === "change" && removesAll(reply.words, lexicon));
-  if (isCancelled && beginsWithYes(reply.words, lexicon)) return { ...reply, kind: "yes" };
-  if (!isEither) return undefined;
+  if (isYesToCancel(reply.words, lexicon)) return { ...reply, kind: "yes", sure: "exact" };
+  if (!REFUSING_KINDS.has(reply.kind) || !saysCancel(reply.words)) return undefined;
   return { ...reply, kind: "unsure", because: "yes-and-no", sure: "ambiguous" };
-}
-
-/** 없애주세요, get rid of it: words of removing and nothing that they could be about. */
-function removesAll(words: string, lexicon: Lexicon): boolean {
-  return spokenWords(words).length <= 5 && moveWordsOf(words, lexicon).removes;
-}
-
-function beginsWithYes(words: string, lexicon: Lexicon): boolean {
-  const [first = "", ...others] = spokenWords(words);
-  return others.length > 0 && lexicon.yes.has(first);
 }
 
 /** A yes with the values that were shown, and no others. */

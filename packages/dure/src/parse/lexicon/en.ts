@@ -208,6 +208,7 @@ export const EN: Lexicon = {
   negatedDeeds: phrases(NEGATED_DEEDS),
   wishes: phrases(WISHES),
   cancel: phrases(CANCELLING, "i want out, i want to back out, im backing out, i back out"),
+  removesIt: phrases(eachWord("get rid of, remove, delete, drop", IT)),
   requests: phrases(
     `
       can you, could you, would you, will you, can you please, could you please,

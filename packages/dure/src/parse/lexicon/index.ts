@@ -28,6 +28,8 @@ export interface PhraseLists {
   readonly negatedDeeds: ReadonlySet<string>;
   /** Cancel by name: 취소해줘, stop it. */
   readonly cancel: ReadonlySet<string>;
+  /** Take away what was asked about, whole: 없애줘, get rid of it. */
+  readonly removesIt: ReadonlySet<string>;
   /** Before a cancel by name: I want to of I want to cancel. */
   readonly wishes: ReadonlySet<string>;
   /** Make a cancel by name a question of politeness: can you. */

@@ -362,6 +362,7 @@ export const KO: Lexicon = {
       "해, 하자, 할게요, 하죠, 합시다, 하고_싶어요",
     ),
   ),
+  removesIt: phrases(each("없애, 지워, 삭제해, 빼", GIVE)),
   cancelRequests: phrases(
     each(
       "취소, 취소_좀, 중단, 중지, 철회, 그만",

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { classifyContinue, classifyReply, REFUSING_KINDS } from "./reply.ts";
+import { classifyContinue, classifyReply, isYesToCancel, REFUSING_KINDS } from "./reply.ts";
 import { boundMs } from "../../kernel/test-bounds.ts";
 import { NO_YESES, REFUSALS, YESES } from "./test-replies.ts";
 
@@ -545,4 +545,32 @@ describe("after a failure", () => {
   ])("waits after %j", (text) => {
     expect(classifyContinue(text).choice).toBe("none");
   });
+});
+
+test.each([
+  ...["네 취소해 주세요", "응 취소", "응 없애줘", "yes cancel it", "yeah get rid of it"],
+  ...["ok cancel this please"],
+])("%j is the yes to a question whether to cancel", (words) => {
+  expect(isYesToCancel(words)).toBe(true);
+});
+
+test.each([
+  ...[
+    "취소",
+    "취소해 주세요",
+    "네 아니 취소",
+    "네 그만둘게요 취소",
+    "네 취소하지 마세요",
+    "응 지우지 마",
+  ],
+  ...[
+    "네 근데 메모 빼주세요",
+    "네 시간만 빼줘",
+    "네 취소?",
+    "~~네~~ 취소해 주세요",
+    "네 취소 말고 옮겨줘",
+  ],
+  ...["yes but don't remove it", "yeah remove the reminder", "yes don't cancel", "cancel it"],
+])("%j is no yes to a question whether to cancel", (words) => {
+  expect(isYesToCancel(words)).toBe(false);
 });

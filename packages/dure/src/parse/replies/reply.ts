@@ -7,6 +7,7 @@ import {
   mixtureIn,
   refusalIn,
 } from "../lexicon/answers.ts";
+import { anyOf, inOrder, isWhole, phraseOf, someOf } from "../lexicon/grammar.ts";
 import { LEXICON, type Lexicon } from "../lexicon/index.ts";
 import { has } from "../lexicon/patterns.ts";
 import { spokenWords, withoutFaces } from "../lexicon/spoken.ts";
@@ -247,6 +248,25 @@ function goesOn(text: string, lexicon: Lexicon): boolean {
   if (text.length > LONGEST_SENTENCE) return false;
   return isPlainlyWritten(sentenceOf(text)) && isToGoOn(spokenWords(text), lexicon);
 }
+
+/**
+ * Whether a message is the yes to a question whether to cancel something: 네 취소해 주세요, yes cancel
+ * it, 응 없애줘. A whole message of a yes and of a cancel by its name; 취소 alone can mean the question,
+ * and 네 아니 취소 says two things. Pure.
+ */
+export function isYesToCancel(text: string, lexicon: Lexicon = LEXICON): boolean {
+  const { yes, fillers, politeness, cancel, removesIt } = lexicon;
+  const byName = new Set([...cancel].filter((phrase) => CANCELS_BY_NAME.test(phrase)));
+  const part = inOrder(
+    anyOf(phraseOf(fillers)),
+    someOf(phraseOf(yes)),
+    phraseOf(byName, removesIt),
+    anyOf(phraseOf(politeness)),
+  );
+  return isPlainlyWritten(sentenceOf(text)) && isWhole(part, spokenWords(text));
+}
+
+const CANCELS_BY_NAME = /취소|cancel/u;
 
 /** The kinds that give up what was asked about. */
 export const REFUSING_KINDS: ReadonlySet<ReplyKind> = new Set(["no", "cancel-one", "cancel-all"]);
