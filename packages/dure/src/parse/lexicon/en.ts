@@ -87,7 +87,7 @@ const LETS = `
     lets go, lets go ahead, lets go for it, lets do it, lets do this, lets do that, lets proceed,
     lets send it, go go, go go go, just do it, you may proceed, you can proceed,
     you may go ahead, you can go ahead, you can send it, you may send it, you can do it,
-    make it so, lets roll, ok go, please do, go on then, go on, you have my approval, you have my permission, be my guest,
+    make it so, lets roll, ok go, please do, go on then, you have my approval, you have my permission, be my guest,
     have at it
   `;
 const PLEASED = `

@@ -574,3 +574,18 @@ test.each([
 ])("%j is no yes to a question whether to cancel", (words) => {
   expect(isYesToCancel(words)).toBe(false);
 });
+
+test.each([
+  ...["go on", "oh go on", "bet not", "wanna bet", "no worries", "no problem", "oh dear", "love"],
+  ...[
+    "오냐?",
+    "그려?",
+    "쏴라 말아라",
+    "신청 ㄱ",
+    "둘 다 안 보내",
+    "all good, no need",
+    "please do not",
+  ],
+])("%j pays nothing", (words) => {
+  expect(classifyReply(words).kind).not.toBe("yes");
+});
