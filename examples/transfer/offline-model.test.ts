@@ -311,3 +311,10 @@ describe("the reply", () => {
     );
   });
 });
+
+test.each([
+  ["엄마한테 5만원, 아니 6만원 보내줘", ""],
+  ["엄마한테 5만원 보내줘 빛의 속도로", "빛의 속도로"],
+])("what is not understood of %j is %j, and no amount that was taken back", (text, unread) => {
+  expect(offlineSlots(text, { stage: "INIT" }).note).toBe(unread);
+});

@@ -186,8 +186,15 @@ function unreadIn(line: string, items: readonly SlotItem[]): string {
       .replaceAll(/[\p{P}\p{S}ㄱ-ㅎㅏ-ㅣ]+/gu, " ")
       .trim()
       .split(/\s{2,}/)
-      .filter((words) => /[\p{L}\p{N}]{2}/u.test(words))[0] ?? ""
+      .filter((words) => /[\p{L}\p{N}]{2}/u.test(words) && !isTakenBack(words, line))[0] ?? ""
   );
+}
+
+/** 5만원 of 5만원, 아니 6만원: it was understood, and is not meant. */
+function isTakenBack(words: string, line: string): boolean {
+  const meant = new Set(findMoney(line).map((one) => one.words));
+  const [amount] = findMoney(words);
+  return amount?.words === words && !meant.has(words);
 }
 
 /** Words of an order that carry no value. */
