@@ -111,10 +111,10 @@ export class FormSpeech {
   async #whole(): Promise<number | undefined> {
     const { entities } = this.#form;
     if (!entities?.whole || !speaksOfAll(this.#turn.message)) return undefined;
-    const whole = await this.#turn.step(
-      "whole",
-      async () => (await entities.whole!(this.#turn)) ?? null,
-    );
+    const whole = await this.#turn.step("whole", async () => {
+      const known = await entities.whole!(this.#turn);
+      return Number.isSafeInteger(known) && known! > 0 ? known! : null;
+    });
     return whole ?? undefined;
   }
 

@@ -152,7 +152,8 @@ export interface FormEntities {
   /**
    * What "all of it" means to a slot of the type `money`, in whole won: a balance. Asked once in a
    * turn whose words speak of all there is, and recorded; the model is told it as `available`.
-   * Absent, or without an answer: such words are asked about.
+   * Absent, without an answer, or no whole number above 0: such words are asked about. An error of
+   * it fails the turn.
    */
   whole?(turn: TurnContext): Promise<number | undefined> | number | undefined;
 }

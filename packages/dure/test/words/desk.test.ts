@@ -91,6 +91,21 @@ test.each([
   expect(unknown.nextAction).toBe("ASK");
 });
 
+test.each([Number.NaN, -1, 0, 1.5, 1e20, "70000" as never])(
+  "%j is no amount of all there is, so it is asked about",
+  async (balance) => {
+    const reading = reads(
+      { slot: "who", value: "Mom", quote: "Mom" },
+      { slot: "sum", value: 70_000, quote: "all of it" },
+    );
+    const desk = new FormDesk(teaShop([], balance), inTurn([reading]), { locale: "en" });
+
+    const { nextAction, state } = await desk.say("send all of it to Mom");
+
+    expect([nextAction, state.slots]).toEqual(["ASK", { who: "Mom" }]);
+  },
+);
+
 test("a form that speaks one language speaks it in every session", async () => {
   const desk = new FormDesk(teaShop(), inTurn([]), { locale: "ko" });
 
