@@ -7,6 +7,7 @@ import {
   partsOf,
   weekdayOf,
   type IsoDate,
+  SPANS,
 } from "./days.ts";
 import { fold } from "../text.ts";
 
@@ -115,7 +116,7 @@ const RULES: readonly Rule[] = [
   [/^(\d{1,3}) ?일 ?(?:뒤|후)$/, ([days], today) => addDays(today, Number(days))],
   [
     /^(하루|이틀|사흘|나흘|닷새|엿새|열흘|보름) ?(?:뒤|후)$/,
-    ([days], today) => addDays(today, DAYS_BY_NAME[days!]!),
+    ([days], today) => addDays(today, SPANS[days!]!),
   ],
   [/^(?:일주일|1주일|한 ?주) ?(?:뒤|후)$/, (_, today) => addDays(today, 7)],
   [/^(\d{1,2}) ?주일? ?(?:뒤|후)$/, ([weeks], today) => addDays(today, 7 * Number(weeks))],
@@ -227,16 +228,6 @@ const WEEKS_AHEAD: Readonly<Record<string, number>> = {
   next: 1,
   다다음: 2,
   다담: 2,
-};
-const DAYS_BY_NAME: Readonly<Record<string, number>> = {
-  하루: 1,
-  이틀: 2,
-  사흘: 3,
-  나흘: 4,
-  닷새: 5,
-  엿새: 6,
-  열흘: 10,
-  보름: 15,
 };
 const COUNTS: Readonly<Record<string, number>> = { a: 1, an: 1, one: 1, two: 2, three: 3 };
 const MONTHS_AHEAD: Readonly<Record<string, number>> = {

@@ -1,26 +1,16 @@
 /** How many days: `3일간`, `2박 3일`, `일주일`, `for two nights`. */
 
 import { parseDay } from "./day.ts";
-import { addDays, addMonths, type IsoDate } from "./days.ts";
+import { addDays, addMonths, SPANS, type IsoDate } from "./days.ts";
 import { numbersOf } from "../number-words.ts";
 
-const NAMED: Readonly<Record<string, number>> = {
-  하루: 1,
-  이틀: 2,
-  사흘: 3,
-  나흘: 4,
-  닷새: 5,
-  엿새: 6,
-  열흘: 10,
-  보름: 15,
-};
 const COUNT =
   "(?:\\d{1,3}|an?|one|two|three|four|five|six|seven|ten|[한두세네일이삼사오육칠팔구십]{1,3})";
 
 /** By which a span is found; `3일` alone is one only at the end of a text. */
 export const SPAN_SOURCE =
   `(?:${COUNT} ?박(?: ?${COUNT} ?일)?|${COUNT} ?(?:일|주일?|달|개월)(?: ?동안| ?간|(?=$))|` +
-  `(?:${Object.keys(NAMED).join("|")})(?: ?동안| ?간|만)?|` +
+  `(?:${Object.keys(SPANS).join("|")})(?: ?동안| ?간|만)?|` +
   `${COUNT} (?:nights?|days?|weeks?|months?))`;
 
 const COUNTED = /^(.{1,6}?) ?(박|일|주|달|개월|night|day|week|month)/u;
@@ -35,7 +25,7 @@ export function lastDaysOf(
   start: IsoDate,
   isFrom: boolean,
 ): readonly (IsoDate | undefined)[] {
-  const named = NAMED[span.replace(/ ?(?:동안|간|만)$/u, "")];
+  const named = SPANS[span.replace(/ ?(?:동안|간|만)$/u, "")];
   if (named !== undefined) return [addDays(start, named - 1)];
   const isBare = BARE_DAYS.test(span);
   if (isBare && !isFrom) return [];

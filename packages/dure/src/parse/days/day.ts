@@ -1,5 +1,5 @@
 import { parseDate } from "./date.ts";
-import { addDays, dayOf, partsOf, weekdayOf, type IsoDate } from "./days.ts";
+import { addDays, dayOf, ENGLISH_MONTH, partsOf, weekdayOf, type IsoDate } from "./days.ts";
 import { MARK_FOLLOWS, withoutMarks } from "../marks.ts";
 import { LONGEST_VALUE, notUnderstood, understood, type Reading } from "../reading.ts";
 import { fold } from "../text.ts";
@@ -181,7 +181,6 @@ function withinOf(folded: string, today: IsoDate): DayReading | undefined {
   return undefined;
 }
 
-const MONTH = "(?:jan|feb|mar|apr|may|jun|jul|aug|sept?|oct|nov|dec)[a-z]*\\.?";
 const WEEKDAY = "(?:mon|tues?|wed(?:nes)?|thurs?|fri|sat(?:ur)?|sun)(?:day)?";
 const NOT_IN_A_WORD = "(?<![\\p{L}\\p{N}])";
 const KOREAN_END = `(?=$|[\\s,.!?~0-9]|에|로|은|날|이나|${MARK_FOLLOWS}|이요|요|오전|오후)`;
@@ -219,10 +218,10 @@ export const DAY_SOURCE = [
   `\\b(?:(?:by )?(?:next|this|coming|last) ${WEEKDAY}|` +
     `(?:on|by) ${WEEKDAY}|(?:mon|tues?|wed(?:nes)?|` +
     `thurs?|fri)(?:day)?|saturday|` +
-    `sunday)\\b(?:,? ${MONTH} \\d{1,2}(?:st|nd|rd|th)?)?`,
-  `\\b(?:by )?${MONTH} \\d{1,2}(?:st|nd|rd|` +
+    `sunday)\\b(?:,? ${ENGLISH_MONTH} \\d{1,2}(?:st|nd|rd|th)?)?`,
+  `\\b(?:by )?${ENGLISH_MONTH} \\d{1,2}(?:st|nd|rd|` +
     `th)?(?:,? \\d{4})?\\b|\\b\\d{1,2}(?:st|nd|rd|` +
-    `th)? (?:of )?${MONTH}(?:,? \\d{4})?\\b`,
+    `th)? (?:of )?${ENGLISH_MONTH}(?:,? \\d{4})?\\b`,
   `\\b(?:christmas(?: eve| day)?|x-?mas|` +
     `new year'?s (?:day|eve)|halloween|` +
     `valentine'?s day)\\b`,

@@ -98,3 +98,18 @@ function epochOf(year: number, month: number, day: number): number {
 function isoOf(date: Date): IsoDate {
   return date.toISOString().slice(0, 10);
 }
+
+/** An English month in a folded text, short or long: `feb`, `sept.`, `february`. */
+export const ENGLISH_MONTH = "(?:jan|feb|mar|apr|may|jun|jul|aug|sept?|oct|nov|dec)[a-z]*\\.?";
+
+/** How many days a Korean word for a span has. */
+export const SPANS: Readonly<Record<string, number>> = {
+  하루: 1,
+  이틀: 2,
+  사흘: 3,
+  나흘: 4,
+  닷새: 5,
+  엿새: 6,
+  열흘: 10,
+  보름: 15,
+};

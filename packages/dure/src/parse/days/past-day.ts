@@ -2,7 +2,7 @@
 
 import { plainAnswer } from "../answer.ts";
 import { DAY_SOURCE, parseDay, type DayBecause } from "./day.ts";
-import type { IsoDate } from "./days.ts";
+import { ENGLISH_MONTH, type IsoDate } from "./days.ts";
 import { findBy } from "../find-by.ts";
 import { withoutMarks } from "../marks.ts";
 import { PAST_RULES } from "./past-rules.ts";
@@ -80,7 +80,6 @@ function coreOf(words: string): { readonly core: string; readonly isRough: boole
 const COUNT =
   "(?:\\d{1,4}|한|두|세|네|[일이삼사오육칠팔구십]{1,3}|an?|one|two|three|four|five|six|ten)";
 const WEEKDAY = "(?:mon|tues?|wed(?:nes)?|thurs?|fri|sat(?:ur)?|sun)(?:day)?";
-const MONTHS = "jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec";
 const START = "(?<![\\p{L}\\p{N}])";
 
 /** By which a day of either side is found in a sentence. */
@@ -90,7 +89,7 @@ export const ANY_DAY_SOURCE = [
   `${START}(?:하루|이틀|사흘|나흘|닷새|엿새|열흘|보름) ?전`,
   `${START}(?:지지난|지난|저번) ?주? ?[월화수목금토일](?:요일|욜)`,
   `${START}\\d{2} ?년생,? ?\\d{1,2}월 ?\\d{1,2}일`,
-  `${START}(?:the )?\\d{1,2}(?:st|nd|rd|th)? (?:of )?(?:${MONTHS})[a-z]*\\.?,? '?\\d{2}(?!\\d)`,
+  `${START}(?:the )?\\d{1,2}(?:st|nd|rd|th)? (?:of )?${ENGLISH_MONTH},? '?\\d{2}(?!\\d)`,
   `${START}(?:재작년|작년|지난해|올해) ?\\d{1,2}월 ?\\d{1,2}일`,
   `${START}(?:어저께|어젯밤|엊그저께|그끄저께|(?:the )?day before yesterday|last night)`,
   `${START}(?:last|this past|past) ${WEEKDAY}\\b|${START}${WEEKDAY} last week\\b`,

@@ -1,7 +1,7 @@
 /** Days that are said with their year, or with a word for it: 작년, 지난달, last year. */
 
 import { parseDay, type DayReading } from "./day.ts";
-import { addMonths, dayOf, partsOf, type IsoDate } from "./days.ts";
+import { addMonths, dayOf, ENGLISH_MONTH, partsOf, type IsoDate } from "./days.ts";
 import { notUnderstood, understood } from "../reading.ts";
 
 /** The day of a folded text, seen from `today`; undefined where the rule has no say. */
@@ -36,6 +36,9 @@ const YEARS_AGO: Readonly<Record<string, number>> = {
 };
 const MONTHS_AGO: Readonly<Record<string, number>> = { 지난: 1, 저번: 1, 이번: 0, 이: 0 };
 
+/** 2nd of Feb 85; whether a day stands before it is asked of the words. */
+const MONTH_AND_YEAR = new RegExp(`^(.{0,12}${ENGLISH_MONTH}),? '?(\\d{2})$`, "u");
+
 /** The words with a year of four digits, where they say the year in another way. */
 const YEARS: readonly ((core: string, today: IsoDate) => string)[] = [
   (core, today) =>
@@ -50,10 +53,8 @@ const YEARS: readonly ((core: string, today: IsoDate) => string)[] = [
   (core, today) =>
     core.replace(/^(\d{2}) ?년생,? ?(?=\d)/u, (_, year: string) => `${fullYear(year, today)}년 `),
   (core, today) =>
-    core.replace(
-      /^(.{0,12}(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?) '?(\d{2})$/u,
-      (words: string, day: string, year: string) =>
-        /\d/u.test(day) ? `${day} ${fullYear(year, today)}` : words,
+    core.replace(MONTH_AND_YEAR, (words: string, day: string, year: string) =>
+      /\d/u.test(day) ? `${day} ${fullYear(year, today)}` : words,
     ),
   (core, today) =>
     core.replace(/^(재작년|작년|지난해|올해|금년) ?(?=\d)/u, (word) => `${yearOf(word, today)}년 `),

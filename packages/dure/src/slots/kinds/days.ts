@@ -2,7 +2,13 @@
 
 import { z } from "zod";
 import { dateRangeReader, isIsoDateRange } from "../../parse/days/date-range.ts";
-import { isIsoDate, partsOf, weekdayOf, type IsoDate } from "../../parse/days/days.ts";
+import {
+  ENGLISH_MONTH,
+  isIsoDate,
+  partsOf,
+  weekdayOf,
+  type IsoDate,
+} from "../../parse/days/days.ts";
 import { dayReaderFor, type PastDays } from "../../parse/days/past-day.ts";
 import { notUnderstood, type Reader } from "../../parse/reading.ts";
 import type { Locale } from "../../parse/text.ts";
@@ -101,7 +107,7 @@ const DAY_BECAUSES: Readonly<Record<string, string>> = {
 /** A year, or a day that is counted from today. */
 const SAYS_A_YEAR = new RegExp(
   "(?<!\\d)\\d{4}(?!\\d)|^\\d{6}(?:\\d{2})?$|\\d{2} ?(?:년|[.-] ?\\d{1,2}[.-] ?\\d)|[작지올금]난?[년해]|" +
-    "\\d(?:st|nd|rd|th)? (?:of )?(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\\.?,? '?\\d{2}$|" +
+    `\\d(?:st|nd|rd|th)? (?:of )?${ENGLISH_MONTH},? '?\\d{2}$|` +
     "어제|제$|오늘|내일|모레|[전뒤후]$|주|year|today|tomorrow|ago|last|next",
   "iu",
 );
