@@ -2,7 +2,7 @@ import type { Words } from "../words.ts";
 
 export const ko = {
   pageTitle: "한눈에 보기",
-  what: "서버가 갑자기 꺼져도 일을 잃거나 두 번 하지 않는 AI 에이전트 팀을 만들고 지켜봐요.",
+  what: "두레는 서버가 꺼져도 일을 잃거나 두 번 하지 않는 AI 에이전트 팀을 만들어요.",
   loading: "불러오는 중",
   counts: {
     waiting: "나를 기다려요",
