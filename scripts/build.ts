@@ -4,14 +4,21 @@
  */
 
 import { createHash } from "node:crypto";
-import { access, copyFile, cp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import {
+  access,
+  copyFile,
+  cp,
+  mkdir,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  writeFile,
+} from "node:fs/promises";
 import path from "node:path";
 import { promisify } from "node:util";
 import { brotliCompress } from "node:zlib";
-import { carryOthers, packagesOfPages, writeNotices } from "./bundle/carry.ts";
-import { writeWhole } from "./bundle/files.ts";
-import type { BuiltIn } from "./bundle/notices.ts";
-import { VENDOR } from "./bundle/vendor.ts";
+import { billOf, licencePage, readBuiltIn } from "./notices.ts";
 import { root, runTool, type Finished } from "./processes.ts";
 
 export interface BuildResult {
@@ -38,10 +45,6 @@ export async function buildStale(
     if (result.exitCode !== 0) return results;
   }
 
-  await writeNotices(path.join(root, LIBRARY), {
-    server: await readPackages(SERVER_PACKAGES),
-    pages: await readPackages(PAGES_PACKAGES),
-  });
   return results;
 }
 
@@ -83,9 +86,6 @@ interface Part {
 }
 
 const CACHE = path.join(root, "node_modules", ".cache", "dure");
-/** Whose code is in what was built. */
-const SERVER_PACKAGES = "node_modules/.cache/dure/server-packages.json";
-const PAGES_PACKAGES = "node_modules/.cache/dure/pages-packages.json";
 const LIBRARY = "packages/dure";
 const TESTING = "packages/testing";
 const SHARED = [
@@ -99,14 +99,16 @@ const SHARED = [
 const PARTS: readonly Part[] = [
   {
     name: "library",
-    sources: [...SHARED, `${LIBRARY}/bundled.json`, "scripts/bundle"],
-    products: [`${LIBRARY}/dist/index.js`, `${LIBRARY}/dist/.npmignore`, SERVER_PACKAGES],
-    build: buildLibrary,
+    sources: SHARED,
+    products: [`${LIBRARY}/dist/index.js`],
+    build: (env) => compile(LIBRARY, env),
   },
   {
     name: "dashboard",
     sources: [...SHARED, "packages/dashboard"],
-    products: [`${LIBRARY}/dashboard/index.html`, PAGES_PACKAGES],
+    products: ["dashboard/index.html", "THIRD-PARTY.md", "sbom.cdx.json"].map(
+      (name) => `${LIBRARY}/${name}`,
+    ),
     build: buildDashboard,
   },
   {
@@ -127,26 +129,15 @@ async function buildPart(part: Part, env: NodeJS.ProcessEnv): Promise<BuildResul
 
   await rm(stampFile, { force: true });
   const { exitCode, output } = await part.build(env).catch(failed);
-  if (exitCode === 0) await writeWhole(stampFile, wanted);
+  if (exitCode === 0) {
+    await mkdir(CACHE, { recursive: true });
+    await writeFile(stampFile, wanted);
+  }
   return { name: part.name, built: true, exitCode, output };
 }
 
 function failed(error: unknown): Finished {
   return { exitCode: 1, stdout: "", output: `${String(error)}\n` };
-}
-
-/** Compiles, then takes the code of others in: a project installs a few packages, not hundreds. */
-async function buildLibrary(env: NodeJS.ProcessEnv): Promise<Finished> {
-  const finished = await compile(LIBRARY, env);
-  if (finished.exitCode !== 0) return finished;
-
-  const packages = await carryOthers(path.join(root, LIBRARY));
-  await writeWhole(path.join(root, SERVER_PACKAGES), JSON.stringify(packages));
-  return finished;
-}
-
-async function readPackages(file: string): Promise<readonly BuiltIn[]> {
-  return JSON.parse(await readFile(path.join(root, file), "utf8")) as readonly BuiltIn[];
 }
 
 /**
@@ -161,7 +152,7 @@ async function compile(place: string, env: NodeJS.ProcessEnv): Promise<Finished>
   for (const file of await filesOf(dist)) {
     const name = path.relative(dist, file);
     const compiledFrom = /^(.+?)\.(js|d\.ts)(\.map)?$/.exec(name)?.[1];
-    if (compiledFrom === undefined || name.startsWith(VENDOR + path.sep)) continue;
+    if (compiledFrom === undefined) continue;
     if (!(await exists(path.join(root, place, "src", `${compiledFrom}.ts`)))) await rm(file);
   }
   return finished;
@@ -194,8 +185,13 @@ async function buildDashboard(env: NodeJS.ProcessEnv): Promise<Finished> {
 const LICENCES = "licences.json";
 
 async function takeLicences(file: string): Promise<void> {
-  const packages = await packagesOfPages(await readFile(file, "utf8"), root);
-  await writeWhole(path.join(root, PAGES_PACKAGES), JSON.stringify(packages));
+  const packages = await readBuiltIn(await readFile(file, "utf8"), path.join(root, "node_modules"));
+  const folder = path.join(root, LIBRARY);
+  const { name, version } = JSON.parse(
+    await readFile(path.join(folder, "package.json"), "utf8"),
+  ) as { name: string; version: string };
+  await writeFile(path.join(folder, "THIRD-PARTY.md"), licencePage(packages));
+  await writeFile(path.join(folder, "sbom.cdx.json"), billOf({ name, version }, packages));
   await rm(file);
 }
 

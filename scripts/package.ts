@@ -9,7 +9,8 @@ import path from "node:path";
 import { root, run, type Finished } from "./processes.ts";
 import type { CheckResult } from "./checks.ts";
 import { companions, doorsOf, importsOf, writeTyped } from "./package-doors.ts";
-import { startAt, talkOnce, trySetUp } from "./set-up.ts";
+import { BESIDE } from "./beside.ts";
+import { SET_UPS, startAt, talkOnce, tryAll } from "./set-up.ts";
 import { MAX_INSTALL, megabytes, partsOf, POSTGRES, sumOf } from "./weight.ts";
 
 export type Packed =
@@ -173,7 +174,13 @@ export async function tryPackage(given: NodeJS.ProcessEnv): Promise<CheckResult>
     if (!opened.ok) return opened;
     const created = await tryCreate({ folder, dure: packed.tarball, env });
     if (!created.ok) return created;
-    const setUp = await trySetUp({ project, team: path.join(project, "my-team"), env });
+    const installed = {
+      project,
+      team: path.join(project, "my-team"),
+      tarball: packed.tarball,
+      env,
+    };
+    const setUp = await tryAll([...SET_UPS, ...BESIDE], installed);
 
     return setUp.ok
       ? {

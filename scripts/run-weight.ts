@@ -20,8 +20,8 @@ import { installPacked } from "./package.ts";
 import { root, run } from "./processes.ts";
 import { bytesOf, megabytes, partsOf, POSTGRES, sumOf } from "./weight.ts";
 
-/** Of the package itself; `dist` has the code of others, too. */
-const OWN_FOLDERS = ["dist", "dist/vendor", "dashboard", "docs"];
+/** Folders of the package itself that are told one by one. */
+const OWN_FOLDERS = ["dist", "dashboard", "docs"];
 const LIGHTHOUSE = "lighthouse@13.5.0";
 /** Each page is looked at so often; the middle of it is told. */
 const LOOKS = 3;

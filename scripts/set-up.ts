@@ -15,10 +15,12 @@ import { run } from "./processes.ts";
 export interface Installed {
   readonly project: string;
   readonly team: string;
+  /** The packed package. */
+  readonly tarball: string;
   readonly env: NodeJS.ProcessEnv;
 }
 
-interface Circumstance {
+export interface Circumstance {
   readonly name: string;
   /** Why it cannot be had on this machine; undefined when it can. */
   readonly lacks: () => Promise<string | undefined>;
@@ -27,9 +29,12 @@ interface Circumstance {
 }
 
 /** Tries every circumstance that this machine allows, and names the ones that it does not. */
-export async function trySetUp(there: Installed): Promise<CheckResult> {
+export async function tryAll(
+  circumstances: readonly Circumstance[],
+  there: Installed,
+): Promise<CheckResult> {
   const notes: string[] = [];
-  for (const { name, lacks, run: attempt } of CIRCUMSTANCES) {
+  for (const { name, lacks, run: attempt } of circumstances) {
     const lacking = await lacks();
     if (lacking !== undefined) {
       notes.push(`${name} not tried (${lacking})`);
@@ -54,7 +59,8 @@ const DEFAULT_PORT = 4_600;
 /** Longest wait for a start on a busy machine, and for a polite end, milliseconds. */
 const PATIENCE_MS = 60_000;
 
-const CIRCUMSTANCES: readonly Circumstance[] = [
+/** Machines and users. */
+export const SET_UPS: readonly Circumstance[] = [
   {
     name: "start and a turn in a path with 한글 and a space",
     lacks: async () => undefined,

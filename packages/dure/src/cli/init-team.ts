@@ -84,7 +84,7 @@ export async function initTeam(
     TEAM_TITLE: names.title,
     PACKAGE_NAME: packageName(names.name),
     DURE_VERSION: options.version,
-    ZOD_VERSION: await zodVersion(),
+    ZOD_RANGE: await zodRange(),
     MODEL: modelLines(answers),
     AGENTS: agentLines(answers),
   };
@@ -187,10 +187,10 @@ async function addKey(folder: string, { provider, key }: InitAnswers): Promise<v
   await writeFile(path.join(folder, ".env"), withKey, { mode: 0o600 });
 }
 
-/** The version of zod that dure itself uses: schemas of a team and of dure are of one kind. */
-async function zodVersion(): Promise<string> {
+/** The range of zod that dure takes: schemas of a team and of dure are of one copy. */
+async function zodRange(): Promise<string> {
   const text = await readFile(new URL("../../package.json", import.meta.url), "utf8");
-  const { dependencies } = JSON.parse(text) as { dependencies: { zod: string } };
+  const { peerDependencies } = JSON.parse(text) as { peerDependencies: { zod: string } };
 
-  return dependencies.zod;
+  return peerDependencies.zod;
 }

@@ -16,10 +16,10 @@ export function fileObject<Shape extends z.ZodRawShape>(
   aliases: Readonly<Record<string, string>> = {},
 ) {
   const known = Object.keys(shape);
-  return z.preprocess((value, context) => {
+  const read = z.transform((value: unknown, context) => {
     if (!isObject(value)) return value;
 
-    const read: Record<string, unknown> = {};
+    const members: Record<string, unknown> = {};
     const spelledAs = new Map<string, string>();
     let suggestionsLeft = MAX_SUGGESTIONS;
 
@@ -43,11 +43,13 @@ export function fileObject<Shape extends z.ZodRawShape>(
         continue;
       }
       spelledAs.set(key, written);
-      if (member !== undefined) read[key] = member;
+      if (member !== undefined) members[key] = member;
     }
 
-    return read;
-  }, z.object(shape));
+    return members;
+  });
+
+  return z.pipe(read, z.object(shape));
 }
 
 function unknownKey(written: string, known: readonly string[]): string {
