@@ -1,7 +1,6 @@
 import { join } from "node:path";
 import { defineConfig } from "vitest/config";
 import { longerTimes } from "./scripts/longer-times.ts";
-import { SlowFirst } from "./scripts/slow-first.ts";
 
 // Starts of processes are most of what many tests do: what one has compiled the next need not.
 // Tests hand it on where they hand on little.
@@ -37,12 +36,14 @@ export default defineConfig({
     ],
     setupFiles: late ? ["scripts/late-waits.ts"] : [],
     globalSetup: ["scripts/test-database.ts"],
-    tags: [{ name: "full", description: "left out by npm test, run by npm run test:full" }],
+    tags: [
+      { name: "full", description: "left out by npm test, run by npm run test:full" },
+      { name: "slow", description: "files of which npm test runs a few, and test:full all" },
+    ],
     pool: "forks",
     // V8 ends a process now and then when it frees code of WebAssembly (nodejs/node#64500).
     execArgv: ["--no-wasm-code-gc"],
     maxWorkers: 3, // on two cores: tests that wait for a death or a retry leave one free
-    sequence: { sequencer: SlowFirst },
     testTimeout: late ? 300_000 : 30_000,
     hookTimeout: 60_000, // the first start of an embedded PostgreSQL on a busy machine
     expect: { poll: { timeout: 20_000 } }, // as long as packages/dure/test/until.ts; the default is one second

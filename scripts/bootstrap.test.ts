@@ -1,3 +1,4 @@
+// @module-tag slow
 /**
  * The first script of a clone and the command of the package, on every Node that a machine may
  * have.

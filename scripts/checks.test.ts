@@ -1,3 +1,4 @@
+// @module-tag slow
 /**
  * The checks bite: each kind of rule of the house is broken once in a small tree, and the check
  * must say so.

@@ -1,3 +1,4 @@
+// @module-tag slow
 /**
  * The script that breaks guards, on a toy tree with a real test runner; and whether its list still
  * fits the sources.

@@ -2,8 +2,8 @@
  * `npm test`: a browser, a build, the checks, the tests; one line each, and a non-zero exit code
  * when any of them failed.
  *
- *   npm test                       what people wait for: tests marked `full` are left out, kill tables are samples
- *   npm test -- packages/dure/src/jobs   the checks, and the tests whose path matches
+ *   npm test                       what people wait for: tests marked `full` are left out, kill tables and slow files are samples
+ *   npm test -- packages/dure/src/jobs   the checks, and the tests whose path matches, slow ones too
  *   npm run test:full              what `npm test` leaves out, without the checks
  *   npm run test:full -- --within 30   the same in parts, of which none begins after so many minutes
  *   npm run test:long              everything, with the numbers of the specifications; prints the seed that repeats the run
@@ -15,6 +15,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { buildStale } from "./build.ts";
 import { CHECKS, PACKAGE_CHECK, type Check } from "./checks.ts";
+import { spread } from "../packages/dure/src/kernel/test-tiers.ts";
 import { ensureChromium, ensureTools } from "./chromium.ts";
 import { COUNTS_FILE, type TestCounts } from "./count-reporter.ts";
 import { root, run, runTool } from "./processes.ts";
@@ -29,7 +30,7 @@ const TIER_OF = { quick: "quick", full: "full", long: "all" } as const satisfies
 /** Short tests share a process: half of what many of them cost was the start of one for each file. */
 const OPTIONS_OF = {
   quick: ["--tags-filter=!full", "--no-isolate"],
-  full: ["--tags-filter=full"],
+  full: ["--tags-filter=full || slow"],
   long: [],
 } as const satisfies Record<Mode, readonly string[]>;
 
@@ -40,11 +41,11 @@ async function main(args: readonly string[]): Promise<number> {
 
   const checks = checksOf(mode);
   const failedChecks = await runChecks(checks, env);
-  const filters = mode === "full" ? await filesWithFull(paths) : paths;
+  const filters = mode === "full" ? await filesWith(FULL_OR_SLOW, paths) : paths;
   const inParts = mode === "full" && withinMs !== undefined;
   const tests = inParts
     ? await runInParts(filters, { env, withinMs })
-    : await runVitest([...OPTIONS_OF[mode], ...filters], env);
+    : await runVitest([...OPTIONS_OF[mode], ...(await leftOut(mode, paths, env)), ...filters], env);
 
   // Vitest's own closing lines stand above; these are for the reader in a hurry.
   console.log(
@@ -54,7 +55,7 @@ async function main(args: readonly string[]): Promise<number> {
   );
   if (mode === "quick") {
     console.log(
-      `sample ${env["DURE_TEST_SAMPLE"]} of the kill tables; npm run test:full runs all rows`,
+      `sample ${env["DURE_TEST_SAMPLE"]} of kill tables and slow files; npm run test:full runs all`,
     );
   }
   if (mode === "long") {
@@ -84,8 +85,26 @@ function checksOf(mode: Mode): readonly Check[] {
   return [BUILD, ...CHECKS, ...(mode === "long" ? [PACKAGE_CHECK] : [])];
 }
 
-/** Files with tests that `npm test` leaves out, so that no other file is loaded. */
-async function filesWithFull(paths: readonly string[]): Promise<readonly string[]> {
+const SLOW = /^\/\/ @module-tag slow$/m;
+const FULL_OR_SLOW = new RegExp(`${SLOW.source}|\\bFULL\\b|\\bsampled\\(`, "m");
+/** Slow files of one `npm test`: with the rest it takes 6 minutes on 2 cores. */
+const SLOW_FILES = 10;
+
+/** Slow files that are not in the sample of this run. A path that is asked for runs whole. */
+async function leftOut(
+  mode: Mode,
+  paths: readonly string[],
+  env: NodeJS.ProcessEnv,
+): Promise<readonly string[]> {
+  if (mode !== "quick" || paths.length > 0) return [];
+  const slow = await filesWith(SLOW, []);
+  const chosen = new Set(spread(slow, SLOW_FILES, Number(env["DURE_TEST_SAMPLE"])));
+
+  return slow.filter((file) => !chosen.has(file)).map((file) => `--exclude=${file}`);
+}
+
+/** Files with tests whose text has a mark, so that no other file is loaded. */
+async function filesWith(mark: RegExp, paths: readonly string[]): Promise<readonly string[]> {
   const listed = await run("git", [
     "ls-files",
     "-co",
@@ -98,7 +117,7 @@ async function filesWithFull(paths: readonly string[]): Promise<readonly string[
     const isMeant = paths.length === 0 || paths.some((wanted) => file.includes(wanted));
     if (!isMeant) continue;
     const text = await readFile(path.join(root, file), "utf8");
-    if (/\bFULL\b|\bsampled\(/.test(text)) found.push(file);
+    if (mark.test(text)) found.push(file);
   }
   return found;
 }

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { expect, test } from "vitest";
 import { startTestEngine, type TestEngine } from "../../packages/dure/src/engine/test-engine.ts";
 import { systemClock, type Clock } from "../../packages/dure/src/kernel/clock.ts";

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { conversationalAgent, defineService, offlineModel, tool } from "dure";
 import { recurrenceReader, slotAgents, slotFlow, type SlotReading } from "dure/slots";
 import { expect, test } from "vitest";

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { setTimeout as sleep } from "node:timers/promises";
 import { offlineModel, type Done, type OfflineModel } from "dure";
 import type { TurnRequest } from "dure/team";

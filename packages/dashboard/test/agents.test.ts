@@ -1,3 +1,4 @@
+// @module-tag slow
 import { FULL } from "../../dure/src/kernel/test-tiers.ts";
 import { mkdir, writeFile } from "node:fs/promises";
 import path from "node:path";

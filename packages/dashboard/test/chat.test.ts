@@ -1,3 +1,4 @@
+// @module-tag slow
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { FULL, sampled } from "../../dure/src/kernel/test-tiers.ts";

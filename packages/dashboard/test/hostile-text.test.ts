@@ -1,3 +1,4 @@
+// @module-tag slow
 import { readFile } from "node:fs/promises";
 import { DureClient } from "dure/client";
 import type { Browser, Page, Route } from "playwright-core";

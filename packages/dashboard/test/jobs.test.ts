@@ -1,3 +1,4 @@
+// @module-tag slow
 import { DureClient, JOB_OUTCOMES } from "dure/client";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";

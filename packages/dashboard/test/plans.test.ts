@@ -1,3 +1,4 @@
+// @module-tag slow
 import type { EventType, PlanStep, PlatformEvent } from "dure/client";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";

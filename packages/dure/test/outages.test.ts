@@ -1,3 +1,4 @@
+// @module-tag slow
 import { describe, expect, test } from "vitest";
 import { testDatabase } from "../src/durable/test-database.ts";
 import { FULL } from "../src/kernel/test-tiers.ts";

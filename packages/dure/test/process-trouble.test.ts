@@ -1,3 +1,4 @@
+// @module-tag slow
 import { describe, expect, onTestFinished, test } from "vitest";
 import { FULL } from "../src/kernel/test-tiers.ts";
 import { Database } from "../src/durable/database.ts";

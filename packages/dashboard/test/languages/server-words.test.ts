@@ -1,3 +1,4 @@
+// @module-tag slow
 import { FINDING_WORDS_EN, FINDING_WORDS_KO } from "dure/client";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";

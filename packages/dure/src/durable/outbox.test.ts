@@ -1,3 +1,4 @@
+// @module-tag slow
 import { PostgresProxy } from "@dure/testing";
 import { expect, test, vi } from "vitest";
 import { FULL } from "../kernel/test-tiers.ts";

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { expect, test, vi } from "vitest";
 import { FULL } from "../kernel/test-tiers.ts";
 import { systemClock, type Clock } from "../kernel/clock.ts";

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { FULL } from "../kernel/test-tiers.ts";
 import { expect, onTestFinished, test } from "vitest";
 import { z } from "zod";

@@ -1,3 +1,4 @@
+// @module-tag slow
 import type { AttemptRules } from "../engine/agent/agent-environment.ts";
 import { expect, test } from "vitest";
 import { z } from "zod";

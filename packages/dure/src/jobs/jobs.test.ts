@@ -1,3 +1,4 @@
+// @module-tag slow
 import { expect, test } from "vitest";
 import { FULL } from "../kernel/test-tiers.ts";
 import { boundMs } from "../kernel/test-bounds.ts";

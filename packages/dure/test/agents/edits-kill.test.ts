@@ -1,3 +1,4 @@
+// @module-tag slow
 import { FULL } from "../../src/kernel/test-tiers.ts";
 import { spawn } from "node:child_process";
 import { once } from "node:events";

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { FULL } from "../../src/kernel/test-tiers.ts";
 import { mkdir, readFile, rename, rm, symlink, writeFile } from "node:fs/promises";
 import path from "node:path";

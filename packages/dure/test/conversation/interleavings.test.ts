@@ -1,3 +1,4 @@
+// @module-tag slow
 import { randomInt } from "node:crypto";
 import fc from "fast-check";
 import { test } from "vitest";

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { UnfriendlyProvider } from "@dure/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";

@@ -1,3 +1,4 @@
+// @module-tag slow
 import type { ProviderAnswer, UnfriendlyProvider } from "@dure/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";

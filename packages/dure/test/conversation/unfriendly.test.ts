@@ -1,3 +1,4 @@
+// @module-tag slow
 import { MOODS, type Mood, type ProviderAnswer, UnfriendlyProvider } from "@dure/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { afterAll, beforeAll, beforeEach, test } from "vitest";
 import { sampled } from "../../src/kernel/test-tiers.ts";
 import { killAt, type Scenario } from "./kill-row.ts";

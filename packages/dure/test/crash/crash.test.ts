@@ -1,3 +1,4 @@
+// @module-tag slow
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { FULL, sampled } from "../../src/kernel/test-tiers.ts";
 import { expectTransferred, expectWholeStream } from "./checks.ts";

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { FULL } from "../../src/kernel/test-tiers.ts";
 import { expectTransferred, expectWholeStream } from "./checks.ts";

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { expect, test } from "vitest";
 import { FULL, sampled } from "../../src/kernel/test-tiers.ts";
 import { boundMs } from "../../src/kernel/test-bounds.ts";

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { createSocket, type Socket as UdpSocket } from "node:dgram";
 import {
   chmod,

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { randomUUID } from "node:crypto";
 import { TaskState, type Task } from "@a2a-js/sdk";
 import { EventType, HttpAgent, type BaseEvent } from "@ag-ui/client";

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { createOpenAI } from "@ai-sdk/openai";
 import { generateText } from "ai";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { expect, test } from "vitest";
 import { FULL } from "../../src/kernel/test-tiers.ts";
 import { randomFrom } from "../../src/models/offline.ts";

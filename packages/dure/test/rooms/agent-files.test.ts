@@ -1,3 +1,4 @@
+// @module-tag slow
 import { expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import { PNG } from "../../src/durable/files/test-files.ts";

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
 import { FULL, sampled } from "../../src/kernel/test-tiers.ts";

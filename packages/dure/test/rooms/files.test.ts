@@ -1,3 +1,4 @@
+// @module-tag slow
 import { expect, onTestFinished, test } from "vitest";
 import { startTestServer } from "../../src/server/test-server.ts";
 import { MemoryTokenStore } from "../../src/server/token-store.ts";

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { expect, test } from "vitest";
 import { eventually } from "../until.ts";
 import type { ChannelAdapter } from "../../src/rooms/channel-adapter.ts";

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { describe, expect, test } from "vitest";
 import { silentLogger, type Logger } from "../../src/kernel/logger.ts";
 import { FULL } from "../../src/kernel/test-tiers.ts";

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { describe, expect, test } from "vitest";
 import { ONE_TRY, REFUSED } from "../outages/stage.ts";
 import { eventually } from "../until.ts";

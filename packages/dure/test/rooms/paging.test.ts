@@ -1,3 +1,4 @@
+// @module-tag slow
 import { FULL } from "../../src/kernel/test-tiers.ts";
 import { Client } from "pg";
 import { expect, onTestFinished, test } from "vitest";

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { expect, describe, test } from "vitest";
 import { recentAnswers } from "../../src/rooms/recent-answers.ts";
 import { eventually } from "../until.ts";

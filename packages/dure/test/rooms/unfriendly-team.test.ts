@@ -1,3 +1,4 @@
+// @module-tag slow
 import { describe, expect, test } from "vitest";
 import { sampled } from "../../src/kernel/test-tiers.ts";
 import type { OfflineReply } from "../../src/models/offline.ts";

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { describe, expect, test } from "vitest";
 import { FULL } from "../../src/kernel/test-tiers.ts";
 import { eventually } from "../until.ts";

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { newId } from "../../src/kernel/ids.ts";
 import type { Scope } from "../../src/kernel/access.ts";

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { expect, test } from "vitest";
 import { Directory } from "../../src/rooms/directory.ts";
 import { eventually } from "../until.ts";

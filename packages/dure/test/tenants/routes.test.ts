@@ -1,3 +1,4 @@
+// @module-tag slow
 import { FULL } from "../../src/kernel/test-tiers.ts";
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { FastifyInstance, RouteOptions } from "fastify";

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { FULL } from "../../src/kernel/test-tiers.ts";
 import type { DureClient, WorkTrace } from "dure/client";
 import { expect, test } from "vitest";

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { z } from "zod";
 import { Inbox, type EscalationAnswer } from "../../escalations/inbox.ts";

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { expect, test } from "vitest";
 import { ScriptedModel } from "@dure/testing";
 import { z } from "zod";

@@ -1,3 +1,4 @@
+// @module-tag slow
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { createGoogle } from "@ai-sdk/google";
 import { strictFetch } from "@dure/testing";
 import { once } from "node:events";

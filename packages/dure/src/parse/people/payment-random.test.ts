@@ -1,3 +1,4 @@
+// @module-tag slow
 import { expect, test } from "vitest";
 import { josaOnly, type Josa } from "../josa.ts";
 import { findPayments } from "./payments.ts";

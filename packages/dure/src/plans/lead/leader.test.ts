@@ -1,3 +1,4 @@
+// @module-tag slow
 import { expect, onTestFinished, test } from "vitest";
 import { FULL } from "../../kernel/test-tiers.ts";
 import { testDatabase } from "../../durable/test-database.ts";

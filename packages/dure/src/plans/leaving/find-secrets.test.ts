@@ -1,3 +1,4 @@
+// @module-tag slow
 import { createHash } from "node:crypto";
 import { expect, test } from "vitest";
 import { findSecrets } from "./find-secrets.ts";

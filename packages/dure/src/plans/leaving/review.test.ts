@@ -1,3 +1,4 @@
+// @module-tag slow
 import { symlinkSync } from "node:fs";
 import { expect, onTestFinished, test } from "vitest";
 import { systemClock } from "../../kernel/clock.ts";

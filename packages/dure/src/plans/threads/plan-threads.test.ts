@@ -1,3 +1,4 @@
+// @module-tag slow
 import { expect, test } from "vitest";
 import { modeOfRun } from "../mode.ts";
 import { parsePlan } from "../plan-file.ts";

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { access, readFile, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
