@@ -1,4 +1,5 @@
-import { type PlanProblem, problemInKorean } from "dure/client";
+import type { PlanProblem } from "dure/client";
+import { problemInKorean } from "dure/korean";
 import type { ReactNode } from "react";
 import { useLanguage } from "../language.tsx";
 import { Prose } from "../prose.tsx";

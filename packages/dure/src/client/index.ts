@@ -123,7 +123,6 @@ export { SchedulesClient } from "./schedules.ts";
 
 // Plans and their runs
 export { isRunOver } from "./run-stream.ts";
-export { problemInKorean, type ProblemWords } from "../kernel/problem-words.ts";
 export { translatorOf, type SentenceForm } from "../kernel/sentence-forms.ts";
 export { reviewNeeded } from "./review-needed.ts";
 export { publishTarget, type PublishTarget } from "../kernel/publish-target.ts";

@@ -93,7 +93,7 @@ export const ERROR_WORDS_KO: Readonly<Record<string, string>> = {
   RUN_CLEANED: "이 실행의 파일은 이미 정리됐어요.",
   RUN_ELSEWHERE: "이 실행의 파일은 다른 컴퓨터에 있어요.",
   RUN_NO_RESULT: "이 실행에는 아직 결과가 없어요.",
-  PORT_OVER: "이미 끝난 포트라 듣는 워커가 없어요.",
+  PORT_OVER: "이미 끝난 포트라 듣는 작업자가 없어요.",
   STEP_UNKNOWN: "이런 단계가 없어요.",
   MANIFEST_MISSING: "이 단계에는 프롬프트가 없었어요.",
   COMMENT_UNKNOWN: "보내기를 기다리는 이런 의견이 없어요.",

@@ -6,3 +6,6 @@ export { SERVER_KOREAN, type ServerKorean } from "./server-korean.ts";
 // By code
 export { BECAUSES_KO, type BecauseTexts } from "./because-text.ko.ts";
 export { ERROR_WORDS_KO } from "./error-words.ko.ts";
+
+// Problems of files
+export { problemInKorean, type ProblemWords } from "./problem-words.ts";

@@ -27,4 +27,8 @@ export const LIBRARIES_KO: readonly SentenceForm[] = [
     "목록은 키가 될 수 없어요. 들여쓰기를 확인해 주세요",
   ],
   ["Cannot connect to API: {0}", "모델의 주소에 닿지 못했어요: {0}"],
+  [
+    "Excessive alias count indicates a resource exhaustion attack",
+    "별칭(*)이 너무 많이 펼쳐져서 읽지 않았어요",
+  ],
 ];

@@ -297,6 +297,168 @@ export const PROBLEMS_KO: readonly SentenceForm[] = [
   ["Write ** alone between slashes", "`**`는 `/` 사이에 따로 적어 주세요"],
   ["reaches into .git", "`.git` 안은 맡길 수 없어요"],
   ["Git's own files have no owner", "git의 파일은 아무도 맡지 않아요"],
+
+  // --- plans: any file
+  [
+    "a plan has at least plan, roles, workers and ports",
+    "계획에는 plan, roles, workers, ports가 꼭 있어야 해요",
+  ],
+  ["is a folder", "파일이 아니라 폴더예요"],
+  ["is larger than {0} bytes", "{0}바이트보다 커요"],
+  ["is longer than {0} characters", "{0}자보다 길어요"],
+  ["lies outside of the folder of plans", "계획 폴더 밖에 있어요"],
+  ['Did you mean "{0}"?', "`{0}` 이름을 쓰려고 했나요?"],
+  ["Remove one of them", "둘 가운데 하나를 지워 주세요"],
+  ["a value that is not shown", "보여 주지 않는 값"],
+  ["a function", "함수"],
+  ["an object", "객체"],
+  // --- plans: ids and references
+  ["Give the port another id", "포트에 다른 id를 주세요"],
+  ["Give one of them another id", "둘 가운데 하나에 다른 id를 주세요"],
+  ["Remove this entry", "이 항목을 지워 주세요"],
+  ["Name a port of this plan", "이 계획에 있는 포트의 이름을 적어 주세요"],
+  ["Ports are {0}", "계획에 있는 포트: `{0}`"],
+  ["Remove one dependsOn entry along this path", "이 경로에서 dependsOn 항목 하나를 지워 주세요"],
+  // --- plans: roles and workers
+  ["Known are * ? ** [a-z] {a,b}", "쓸 수 있는 기호: * ? ** [a-z] {a,b}"],
+  ["Known are {0}", "쓸 수 있는 이름: `{0}`"],
+  ["Add workers.default or workers.{0}", "workers.default 또는 `workers.{0}` 설정을 더해 주세요"],
+  ["Add workers.orchestrator", "workers.orchestrator 설정을 더해 주세요"],
+  [
+    "Take it out of env; a worker that needs such a value gets it by a variable of another name",
+    "env에서 빼 주세요. 작업자에게 이런 값이 필요하면 다른 이름의 변수로 주세요",
+  ],
+  [
+    "is a variable that dure sets or keeps away from workers",
+    "dure가 직접 정하거나 작업자에게 주지 않는 변수예요",
+  ],
+  [
+    "{0} holds logins and settings of an agent (~/{1}), which run for you afterwards",
+    "`{0}` 안에 에이전트의 로그인과 설정(`~/{1}`)이 있고, 나중에 내 권한으로 실행돼요",
+  ],
+  [
+    "{0} holds settings of programs (~/{1}), which run for you afterwards",
+    "`{0}` 안에 프로그램 설정(`~/{1}`)이 있고, 나중에 내 권한으로 실행돼요",
+  ],
+  ["~/{0} may hold secrets", "`~/{0}`에는 비밀이 있을 수 있어요"],
+  [
+    "Leave it out; allow_home lends what may hold secrets, with the scope for it",
+    "빼 주세요. 비밀이 있을 수 있는 것은 권한이 있을 때 allow_home으로만 보여 줘요",
+  ],
+  [
+    "Use agent: {0}, or copy_home: a copy of logins and settings",
+    "`agent: {0}` 설정을 쓰거나, copy_home으로 로그인과 설정의 사본을 주세요",
+  ],
+  [
+    "Name a deeper folder that holds no settings, or copy what the worker needs with copy_home",
+    "설정이 없는 더 깊은 폴더를 적거나, 필요한 것만 copy_home으로 복사해 주세요",
+  ],
+  [
+    "cannot stand beside agent: {0}, which says it already",
+    "`agent: {0}` 설정과 함께 쓸 수 없어요",
+  ],
+  ["belongs to agent, which is missing", "agent와 함께 쓰는 키인데 agent가 없어요"],
+  [
+    "is missing; must be one of {0}, or agent one of {1}",
+    "값이 없어요. `{0}` 가운데 하나를 적거나, agent에 `{1}` 가운데 하나를 적어 주세요",
+  ],
+  ["is missing; a worker of kind {0} needs it", "값이 없어요. `{0}` 종류의 작업자에 필요해요"],
+  ["is no key of agent: {0}", "`agent: {0}` 작업자에는 없는 키예요"],
+  ["is no key of a worker of kind {0}", "`{0}` 종류의 작업자에는 없는 키예요"],
+  ["names a server twice", "같은 서버가 두 번 적혀 있어요"],
+  ["is for agents: agent, or kind acp", "에이전트(agent 또는 kind: acp)에만 쓸 수 있어요"],
+  [
+    "is not known for {0} as a program; leave out via: exec",
+    "프로그램으로 실행하는 `{0}`에는 쓸 수 없어요. via: exec 설정을 빼 주세요",
+  ],
+  [
+    "has a server of type sse, which codex does not reach as a program",
+    "프로그램으로 실행하는 codex가 쓸 수 없는 sse 서버가 있어요",
+  ],
+  ['"{0}" names no provider that is known', "`{0}`에 적힌 제공자를 알 수 없어요"],
+  ['"{0}" names the provider {1} but no model', "`{0}`에 `{1}` 제공자만 있고 모델이 없어요"],
+  ['"{0}" is no budget', "`{0}`은 예산으로 읽을 수 없어요"],
+  // --- plans: paths and owners
+  ["Remove it here, or from contracts", "여기나 contracts에서 지워 주세요"],
+  ["Say in owns what it may write, or in tests", "쓸 수 있는 파일을 owns 또는 tests에 적어 주세요"],
+  [
+    "owns is the implementer's, tests the tester's",
+    "owns는 구현 작업자가, tests는 테스트 작업자가 맡아요",
+  ],
+  [
+    "Name a folder of tests (test/e2e/**) or files of tests (src/**/*.test.ts)",
+    "테스트 폴더(test/e2e/**)나 테스트 파일(src/**/*.test.ts)을 적어 주세요",
+  ],
+  [
+    "is of the layer {0}, which the role {1} does not own",
+    "`{0}` 계층의 경로라 `{1}` 역할이 맡지 않아요",
+  ],
+  [
+    "Give it to a port of the role {0}. Roles that the plan names itself (roles: { domain: {} }) bind no paths",
+    "`{0}` 역할의 포트에 맡겨 주세요. 계획에서 직접 정한 역할(roles: { domain: {} })은 경로를 가리지 않아요",
+  ],
+  ["is forbidden to the role {0} ({1})", "`{0}` 역할에 금지된 경로예요 (`{1}`)"],
+  [
+    "Give it to a port of another role, or take it from forbidden of this one",
+    "다른 역할의 포트에 맡기거나, 이 역할의 forbidden에서 빼 주세요",
+  ],
+  ["Add them to dependsOn", "dependsOn에 더해 주세요"],
+  [
+    "Give it a folder of tests of its own, such as test/e2e/**",
+    "test/e2e/** 같은 별도의 테스트 폴더를 주세요",
+  ],
+  [
+    "Give each path one owner, make it a contract, or let one port depend on the other",
+    "경로마다 맡을 포트를 하나만 정하거나, 계약으로 만들거나, 한 포트가 다른 포트에 의존하게 해 주세요",
+  ],
+  ["has a control character", "제어 문자가 있어요"],
+  ["is not in Unicode normal form C", "유니코드 정규형 C가 아니에요"],
+  ["Type it anew, composed", "완성된 글자로 다시 입력해 주세요"],
+  ["begins with !", "!로 시작해요"],
+  ["Patterns only add; name what is meant", "패턴은 더하기만 해요. 원하는 경로를 적어 주세요"],
+  ["has an extended pattern such as +(…)", "+(…) 같은 확장 패턴이 있어요"],
+  ["ends with a \\", "\\로 끝나요"],
+  ["Segments are parted by /", "경로는 /로 나눠 적어 주세요"],
+  ["has a brace that is not closed", "닫히지 않은 중괄호가 있어요"],
+  ["Write \\{ for the character itself", "글자 그대로 쓰려면 \\{ 로 적어 주세요"],
+  ["has more than {0} combinations of braces", "중괄호 조합이 {0}개보다 많아요"],
+  ["Write several patterns", "패턴을 여러 개로 나눠 적어 주세요"],
+  [
+    "has a [ that is not closed, or a range that runs backwards",
+    "닫히지 않은 [ 또는 거꾸로 된 범위가 있어요",
+  ],
+  ["Write \\[ for the character itself", "글자 그대로 쓰려면 \\[ 로 적어 주세요"],
+  ["the path is empty", "경로가 비어 있어요"],
+  ["the path is longer than {0} characters", "경로가 {0}자보다 길어요"],
+  [
+    "the path does not begin at the root of the repository",
+    "저장소 맨 위에서 시작하는 경로가 아니에요",
+  ],
+  ["the path has an empty segment", "경로에 빈 부분이 있어요"],
+  ["the path has a segment . or ..", "경로에 . 또는 .. 부분이 있어요"],
+  [
+    "the path has a control character or one that is not seen",
+    "경로에 제어 문자나 보이지 않는 글자가 있어요",
+  ],
+  ["segments of a path are parted by /", "경로는 /로 나눠 적어야 해요"],
+  [
+    "the path is not in Unicode normal form C, so another one looks the same",
+    "경로가 유니코드 정규형 C가 아니라서, 똑같아 보이는 다른 경로가 있을 수 있어요",
+  ],
+  ["the path holds half a character", "경로에 깨진 글자가 있어요"],
+  ["git's own files are neither written nor read", "git이 쓰는 파일은 읽거나 쓸 수 없어요"],
+  [
+    "the path has a name that Windows reads otherwise",
+    "Windows에서 다르게 읽히는 이름이 경로에 있어요",
+  ],
+  [
+    "write the path of a file, from the root of the repository",
+    "저장소 맨 위에서 시작하는 파일 경로를 적어 주세요",
+  ],
+  [
+    "write the path of a script, from the folder of the plan",
+    "계획 폴더에서 시작하는 스크립트 경로를 적어 주세요",
+  ],
 ];
 
 /** What may stand there, in words. Lists of names and values need none. */
@@ -478,4 +640,66 @@ export const ALLOWED_KO: readonly SentenceForm[] = [
 
   ["a branch, a tag or a commit", "브랜치나 태그, 커밋"],
   ["a text of 1 to {0} characters", "1자에서 {0}자까지의 글"],
+
+  // --- plans: what may stand there
+  ["at most {0} contracts", "계약 {0}개까지"],
+  ["at most {0} paths", "경로 {0}개까지"],
+  ["at most {0} names", "이름 {0}개까지"],
+  ["at most {0} hosts", "호스트 {0}개까지"],
+  ["at most {0} servers", "서버 {0}개까지"],
+  ["must name at least one host", "호스트를 하나 이상 적어 주세요"],
+  ["a title", "제목"],
+  ["what is to be done, in words", "할 일을 설명하는 글"],
+  ["a shell command", "셸 명령"],
+  ["the path of a folder", "폴더 경로"],
+  ["a title that is not empty", "비어 있지 않은 제목"],
+  ["what is to be done, in words that is not empty", "할 일을 설명하는 글. 비울 수 없어요"],
+  ["a shell command that is not empty", "비어 있지 않은 셸 명령"],
+  ["the path of a folder that is not empty", "폴더 경로. 비울 수 없어요"],
+  ["a title of at most {0} characters", "{0}자까지의 제목"],
+  ["what is to be done, in words of at most {0} characters", "할 일을 설명하는 {0}자까지의 글"],
+  ["a shell command of at most {0} characters", "{0}자까지의 셸 명령"],
+  ["the path of a folder of at most {0} characters", "{0}자까지의 폴더 경로"],
+  [
+    "a list such as [{ path: src/ports/sessions.ts, by: orchestrator }]",
+    "[{ path: src/ports/sessions.ts, by: orchestrator }] 같은 목록",
+  ],
+  [
+    "a program and its arguments as a list, such as [claude-agent-acp]",
+    "[claude-agent-acp]처럼 프로그램과 인자를 적은 목록",
+  ],
+  ["a program and at most 199 arguments", "프로그램과 인자 199개까지"],
+  [
+    "offline, or provider:model; a worker is a program, which gets no object",
+    "offline 또는 provider:model. 작업자는 따로 도는 프로그램이라 객체는 받지 못해요",
+  ],
+  [
+    "a list of names of variables, or NAME=value, such as [ANTHROPIC_API_KEY, CI=1]",
+    "[ANTHROPIC_API_KEY, CI=1]처럼 변수 이름이나 NAME=value를 적은 목록",
+  ],
+  [
+    "the name of a variable (Latin letters, digits and _), or NAME=value",
+    "변수 이름(영문자, 숫자, _) 또는 NAME=value",
+  ],
+  [
+    "a path that begins with / or ~/, without . and .. in it",
+    "/ 또는 ~/로 시작하고 . 과 .. 이 없는 경로",
+  ],
+  ["a list of paths such as [~/.claude]", "[~/.claude] 같은 경로 목록"],
+  ["a path below the home folder, such as .claude", ".claude처럼 홈 폴더 아래의 경로"],
+  ["a list of paths below the home folder such as {0}", "{0}처럼 홈 폴더 아래의 경로를 적은 목록"],
+  [
+    "the path of a YAML or JSON file, from the folder of the plan",
+    "계획 폴더에서 시작하는 YAML 또는 JSON 파일 경로",
+  ],
+  [
+    "a host such as api.example.org, *.example.org or 10.0.0.7:8080",
+    "api.example.org, *.example.org, 10.0.0.7:8080 같은 호스트",
+  ],
+  ["the name of a mode of its sessions", "세션 모드의 이름"],
+  [
+    "{ command: [program, …], env? } or { url, type?, headers? }",
+    "{ command: [program, …], env? } 또는 { url, type?, headers? }",
+  ],
+  ["an address that begins with https:// or http://", "https:// 또는 http://로 시작하는 주소"],
 ];

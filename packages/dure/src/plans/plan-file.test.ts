@@ -5,7 +5,7 @@ import { concurrencyOf, definePlan, workerOf } from "./plan.ts";
 import { parsePlan, readPlan, readPlanInput } from "./plan-file.ts";
 import { isTestPattern } from "./check-paths.ts";
 import type { PlanInput } from "./plan-schema.ts";
-import { problemInKorean } from "../kernel/problem-words.ts";
+import { problemInKorean } from "../korean/problem-words.ts";
 import { FULL } from "../kernel/test-tiers.ts";
 
 /** The example of docs/spec/plans §2, as it stands there. */

@@ -63,7 +63,6 @@ const VALUES: Readonly<Record<string, readonly string[]>> = {
     "isObject",
     "isRunOver",
     "messageOf",
-    "problemInKorean",
     "publishTarget",
     "reviewNeeded",
     "shownText",
@@ -72,7 +71,7 @@ const VALUES: Readonly<Record<string, readonly string[]>> = {
     "turnView",
     "ulid",
   ],
-  "dure/korean": ["BECAUSES_KO", "ERROR_WORDS_KO", "SERVER_KOREAN"],
+  "dure/korean": ["BECAUSES_KO", "ERROR_WORDS_KO", "SERVER_KOREAN", "problemInKorean"],
   "dure/react": [
     "DureHub",
     "DureProvider",

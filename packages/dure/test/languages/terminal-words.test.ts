@@ -26,6 +26,7 @@ const MADE_OF_PARTS: ReadonlySet<string> = new Set([
   ...["not “{0}” ({1})", "between the bounds: not “{0}” ({1})"],
   ...['slot.{0}: unknown option "{1}".', "slot.{0}: its options are {1}."],
   ...['lexiconWith: unknown option "{0}".'],
+  ...["{0} holds settings of programs (~/{1}), which run for you afterwards"],
   ...["names no service of this team", "names no channel of this team"],
 ]);
 

@@ -1,5 +1,6 @@
-import { PROBLEM_WORDS_KO } from "./problem-words.ko.ts";
-import { translatorOf } from "./sentence-forms.ts";
+import { specificFirst, translatorOf } from "../kernel/sentence-forms.ts";
+import { LIBRARIES_KO } from "./libraries.ko.ts";
+import { ALLOWED_KO, PROBLEMS_KO } from "./problems.ko.ts";
 
 /** What is wrong at one place of a file, in words; names and values stand in them as written. */
 export interface ProblemWords {
@@ -25,7 +26,7 @@ export function problemInKorean<Problem extends ProblemWords>(problem: Problem):
 }
 
 /** The Korean of one English sentence; undefined where it is not known. */
-const koreanOf = translatorOf(PROBLEM_WORDS_KO);
+const koreanOf = translatorOf(specificFirst([...PROBLEMS_KO, ...ALLOWED_KO, ...LIBRARIES_KO]));
 
 /** Hints of files that cannot be read: what comes with them are words of the YAML library. */
 const OF_YAML: ReadonlySet<string> = new Set([
