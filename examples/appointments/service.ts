@@ -1,5 +1,13 @@
 import { conversationalAgent, defineService, tool, type Service } from "dure";
-import { formTexts, josa, slot, slotAgents, slotFlow, type SlotSpecs } from "dure/slots";
+import {
+  formTexts,
+  josa,
+  slot,
+  slotAgents,
+  slotFlow,
+  type Shown,
+  type SlotSpecs,
+} from "dure/slots";
 import { z } from "zod";
 import { Practice, type Visit } from "./practice.ts";
 
@@ -160,20 +168,19 @@ export const TEXTS = {
       day: "언제 오실 건가요?",
       time: "몇 시에 오실 건가요?",
     },
-    describe: visitKo,
-    confirmQuestion: (slots) => {
-      if (slots.deed === "cancel") return `예약 ${slots.number}, 취소할까요?`;
-      if (slots.deed === "reschedule") {
-        return `예약 ${slots.number}, ${josa(whenKo(slots), "으로/로")} 옮길까요?`;
-      }
-      return `${josa(visitKo(slots), "으로/로")} 예약할까요?`;
+    describe: (_slots, shown) => visitKo(shown),
+    confirmQuestion: ({ deed, number }, shown) => {
+      if (deed === "cancel") return `예약 ${number}, 취소할까요?`;
+      if (deed === "reschedule")
+        return `예약 ${number}, ${josa(whenKo(shown), "으로/로")} 옮길까요?`;
+      return `${josa(visitKo(shown), "으로/로")} 예약할까요?`;
     },
-    receipt: (slots, { number }) => {
+    receipt: (slots, { number }, shown) => {
       if (slots.deed === "cancel") return `예약 ${slots.number}, 취소했어요.`;
       if (slots.deed === "reschedule") {
-        return `예약 ${slots.number}, ${josa(whenKo(slots), "으로/로")} 옮겼어요.`;
+        return `예약 ${slots.number}, ${josa(whenKo(shown), "으로/로")} 옮겼어요.`;
       }
-      return `${josa(visitKo(slots), "으로/로")} 예약했어요. 예약 번호: ${String(number)}`;
+      return `${josa(visitKo(shown), "으로/로")} 예약했어요. 예약 번호: ${String(number)}`;
     },
     cancelled: "여기서 그만둘게요. 바뀐 예약은 없어요.",
   }),
@@ -187,43 +194,35 @@ export const TEXTS = {
       day: "On which day?",
       time: "At what time?",
     },
-    describe: visitEn,
-    confirmQuestion: (slots) => {
-      if (slots.deed === "cancel") return `Shall I cancel visit ${slots.number}?`;
-      if (slots.deed === "reschedule") return `Shall I move ${slots.number} to ${whenEn(slots)}?`;
-      return `Shall I book ${visitEn(slots)}?`;
+    describe: (_slots, shown) => visitEn(shown),
+    confirmQuestion: ({ deed, number }, shown) => {
+      if (deed === "cancel") return `Shall I cancel visit ${number}?`;
+      if (deed === "reschedule") return `Shall I move ${number} to ${whenEn(shown)}?`;
+      return `Shall I book ${visitEn(shown)}?`;
     },
-    receipt: (slots, { number }) => {
+    receipt: (slots, { number }, shown) => {
       if (slots.deed === "cancel") return `Visit ${slots.number} is cancelled.`;
-      if (slots.deed === "reschedule") return `Visit ${slots.number} is now on ${whenEn(slots)}.`;
-      return `Booked: ${visitEn(slots)}. Number ${String(number)}.`;
+      if (slots.deed === "reschedule") return `Visit ${slots.number} is now on ${whenEn(shown)}.`;
+      return `Booked: ${visitEn(shown)}. Number ${String(number)}.`;
     },
     cancelled: "I stop here. No visit was changed.",
   }),
 } as const;
 
-function whenKo({ day = "", time = "" }: VisitSlots): string {
-  return [day && SLOTS.day.show?.(day, "ko"), time && SLOTS.time.show?.(time, "ko")]
-    .filter(Boolean)
-    .join(" ");
+function whenKo({ day, time }: Shown<VisitSlots>): string {
+  return [day, time].filter(Boolean).join(" ");
 }
 
-function whenEn({ day = "", time = "" }: VisitSlots): string {
-  return [day && SLOTS.day.show?.(day, "en"), time && SLOTS.time.show?.(time, "en")]
-    .filter(Boolean)
-    .join(" at ");
+function whenEn({ day, time }: Shown<VisitSlots>): string {
+  return [day, time].filter(Boolean).join(" at ");
 }
 
-function visitKo(slots: VisitSlots): string {
-  const { doctor, number } = slots;
-  const parts = [number, doctor && SLOTS.doctor.show?.(doctor, "ko"), whenKo(slots)];
-  return parts.filter(Boolean).join(" ");
+function visitKo(shown: Shown<VisitSlots>): string {
+  return [shown.number, shown.doctor, whenKo(shown)].filter(Boolean).join(" ");
 }
 
-function visitEn(slots: VisitSlots): string {
-  const { doctor, number } = slots;
-  const parts = [number, doctor && SLOTS.doctor.show?.(doctor, "en"), whenEn(slots)];
-  return parts.filter(Boolean).join(", ");
+function visitEn(shown: Shown<VisitSlots>): string {
+  return [shown.number, shown.doctor, whenEn(shown)].filter(Boolean).join(", ");
 }
 
 export default createVisitService(new Practice());

@@ -1,5 +1,5 @@
 import { conversationalAgent, defineService, tool, type Service } from "dure";
-import { formTexts, slotAgents, slotFlow, type Locale } from "dure/slots";
+import { formTexts, slotAgents, slotFlow, type Shown } from "dure/slots";
 import { z } from "zod";
 import { SLOTS, type CardSlots } from "./slots.ts";
 
@@ -98,13 +98,8 @@ function applyTool(office: CardOffice) {
   });
 }
 
-function shown(slots: CardSlots, locale: Locale): string {
-  return Object.entries(SLOTS)
-    .flatMap(([name, spec]) => {
-      const value = slots[name as keyof CardSlots];
-      return value === undefined ? [] : [spec.show?.(value as never, locale) ?? String(value)];
-    })
-    .join(", ");
+function listed(shown: Shown<CardSlots>): string {
+  return Object.values(shown).filter(Boolean).join(", ");
 }
 
 /** Every text that a person can read in this example. */
@@ -124,8 +119,8 @@ export const TEXTS = {
       limit: "월 한도를 얼마로 할까요?",
       contactless: "비접촉 결제를 쓰시나요?",
     },
-    describe: (slots) => shown(slots, "ko"),
-    confirmQuestion: (slots) => `${shown(slots, "ko")}: 신청할까요?`,
+    describe: (_slots, shown) => listed(shown),
+    confirmQuestion: (_slots, shown) => `${listed(shown)}: 신청할까요?`,
     receipt: (_slots, { number }) =>
       `신청했어요.${typeof number === "number" ? ` 접수 번호: ${number}` : ""}`,
   }),
@@ -144,8 +139,8 @@ export const TEXTS = {
       limit: "What monthly limit?",
       contactless: "Shall it pay contactless?",
     },
-    describe: (slots) => shown(slots, "en"),
-    confirmQuestion: (slots) => `Shall I apply for this: ${shown(slots, "en")}?`,
+    describe: (_slots, shown) => listed(shown),
+    confirmQuestion: (_slots, shown) => `Shall I apply for this: ${listed(shown)}?`,
     receipt: (_slots, { number }) =>
       `Applied.${typeof number === "number" ? ` Application ${number}.` : ""}`,
   }),
