@@ -1,4 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { isJobOver, type JobStatus } from "../packages/dure/src/kernel/jobs.ts";
+import { isRunOver, type PlanRunStatus } from "../packages/dure/src/kernel/plans.ts";
 import type { Client } from "./client.ts";
 import { MODES, type LoadShape } from "./modes.ts";
 import { Follower, readTurn, type TurnRead } from "./readers.ts";
@@ -185,9 +187,9 @@ export class Load {
   async #isOverNow(job: AskedJob): Promise<boolean> {
     const { status } = await this.#client.ask(
       () => ({ method: "GET", path: `/v1/jobs/${job.jobId}`, about: job.name }),
-      async (response) => (await response.json()) as { status: string },
+      async (response) => (await response.json()) as { status: JobStatus },
     );
-    if (["PENDING", "RUNNING"].includes(status)) return false;
+    if (!isJobOver(status)) return false;
     job.ended = status;
     return true;
   }
@@ -218,8 +220,8 @@ export class Load {
   async #hasEnded(id: string): Promise<boolean> {
     const { status } = await this.#client.ask(
       () => ({ method: "GET", path: `/v1/runs/${id}`, about: id }),
-      async (response) => (await response.json()) as { status: string },
+      async (response) => (await response.json()) as { status: PlanRunStatus },
     );
-    return ["success", "partial", "failed", "cancelled"].includes(status);
+    return isRunOver(status);
   }
 }

@@ -28,10 +28,6 @@ export function linesOf({
   ];
 }
 
-export function isOver({ status }: Pick<Job, "status">): boolean {
-  return status !== "PENDING" && status !== "RUNNING";
-}
-
 /** Who speaks next: the target in odd turns. Pure. */
 export function nextSpeaker(job: Pick<Job, "turnsDone" | "target" | "requester">): string {
   return job.turnsDone % 2 === 0 ? job.target : job.requester;

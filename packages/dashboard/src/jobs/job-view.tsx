@@ -11,13 +11,13 @@ import {
 } from "@tabler/icons-react";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { DureError, type Job, type JobDetail } from "dure/client";
+import { DureError, isJobOver, type Job, type JobDetail } from "dure/client";
 import { useEffect, type ReactNode } from "react";
 import { AgentLink } from "../agents/agent-link.tsx";
 import { useParts } from "../app-parts.tsx";
 import { useLanguage, useText } from "../language.tsx";
 import { momentOf, spanOf, whenOf } from "../when.ts";
-import { excerptOf, isOver, spentOf } from "./exchange.ts";
+import { excerptOf, spentOf } from "./exchange.ts";
 import { useJobFilters } from "./job-filters.ts";
 import { ErrorWords, Problem, ToldError } from "../problem.tsx";
 import { SpeakInto } from "./speak-into.tsx";
@@ -97,7 +97,7 @@ function OneJob({ job }: { job: JobDetail }): ReactNode {
       <Facts job={job} />
       <Relatives job={job} />
       <Transcript job={job} />
-      {!isOver(job) && <SpeakInto job={job} />}
+      {!isJobOver(job.status) && <SpeakInto job={job} />}
     </article>
   );
 }
@@ -278,7 +278,7 @@ function Actions({ job }: { job: JobDetail }): ReactNode {
 
   return (
     <div className="job-actions">
-      {!isOver(job) && (
+      {!isJobOver(job.status) && (
         <Button
           size="compact-md"
           variant="default"

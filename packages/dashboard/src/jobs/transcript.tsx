@@ -1,6 +1,6 @@
 import { IconMessageReport } from "@tabler/icons-react";
 import { Link } from "@tanstack/react-router";
-import type { JobDetail, JobTurn, JobWords } from "dure/client";
+import { isJobOver, type JobDetail, type JobTurn, type JobWords } from "dure/client";
 import type { ReactNode } from "react";
 import { Markdown } from "../chat/markdown.tsx";
 import { Facts } from "../facts.tsx";
@@ -9,7 +9,7 @@ import { useLanguage, useText } from "../language.tsx";
 import { Portrait } from "../rooms/message-row.tsx";
 import { useServerNow } from "../server-clock.ts";
 import { momentOf, spanOf, whenOf } from "../when.ts";
-import { isOver, linesOf, nameIn, nextSpeaker } from "./exchange.ts";
+import { linesOf, nameIn, nextSpeaker } from "./exchange.ts";
 import { useLiveText } from "./live-text.ts";
 import { statusWords } from "./status-badge.tsx";
 
@@ -32,7 +32,7 @@ export function Transcript({ job }: { job: JobDetail }): ReactNode {
           })}
         </ol>
       </div>
-      {!isOver(job) && <Now key={job.turnsDone} job={job} />}
+      {!isJobOver(job.status) && <Now key={job.turnsDone} job={job} />}
     </section>
   );
 }

@@ -6,6 +6,7 @@ import {
   type QueryClient,
 } from "@tanstack/react-query";
 import {
+  isJobOver,
   systemClock,
   type DureClient,
   type Job,
@@ -14,7 +15,6 @@ import {
 } from "dure/client";
 import { useEffect } from "react";
 import { useParts } from "../app-parts.tsx";
-import { isOver } from "./exchange.ts";
 
 export const JOB_KEYS = {
   lists: ["jobs", "list"],
@@ -91,7 +91,7 @@ export function useJob(id: string) {
     queryKey: JOB_KEYS.one(id),
     queryFn: ({ signal }) => client.jobs.get(id, { signal }),
   });
-  const hasEnded = job.data !== undefined && isOver(job.data);
+  const hasEnded = job.data !== undefined && isJobOver(job.data.status);
 
   useEffect(() => {
     if (hasEnded) return undefined;

@@ -5,7 +5,7 @@ import {
   IconReportAnalytics,
   type Icon,
 } from "@tabler/icons-react";
-import { isObject, type ChannelMessage, type PortDetail } from "dure/client";
+import { isObject, isPortOver, type ChannelMessage, type PortDetail } from "dure/client";
 import type { ReactNode } from "react";
 import { useLanguage, useText } from "../language.tsx";
 import { clockOf, momentOf } from "../when.ts";
@@ -65,8 +65,6 @@ function Message({ port, message }: { port: PortDetail; message: ChannelMessage 
   );
 }
 
-const OVER: readonly PortDetail["status"][] = ["succeeded", "failed", "cancelled"];
-
 /** Whether a message was read: sent, delivered, read, or not before its port ended. */
 export function Delivery({
   port: { status },
@@ -77,7 +75,7 @@ export function Delivery({
 }): ReactNode {
   const words = useText().plans.port;
   if (processedAt !== null) return words.processed(clockOf(processedAt).slice(0, 8));
-  if (OVER.includes(status)) return words.neverRead;
+  if (isPortOver(status)) return words.neverRead;
   return deliveredAt === null
     ? words.notDelivered
     : words.delivered(clockOf(deliveredAt).slice(0, 8));

@@ -1,11 +1,12 @@
-import type {
-  Costs,
-  Escalation,
-  Job,
-  ListedRun,
-  Room,
-  RoomAgent,
-  SessionSummary,
+import {
+  isRunOver,
+  type Costs,
+  type Escalation,
+  type Job,
+  type ListedRun,
+  type Room,
+  type RoomAgent,
+  type SessionSummary,
 } from "dure/client";
 
 /** Something that runs or has failed, as the start page lists it. */
@@ -34,16 +35,10 @@ export interface Told {
 const NEWS_MS = 24 * 60 * 60 * 1_000;
 const FAILED_JOBS: ReadonlySet<Job["status"]> = new Set(["FAILED", "ABANDONED"]);
 const FAILED_RUNS: ReadonlySet<ListedRun["status"]> = new Set(["failed", "partial"]);
-const ENDED_RUNS: ReadonlySet<ListedRun["status"]> = new Set([
-  "success",
-  "partial",
-  "failed",
-  "cancelled",
-]);
 
 /** What goes on: runs first, then jobs, conversations, and agents that answer in rooms. Pure. */
 export function runningOf({ runs, jobs, sessions, agents }: Told): readonly Work[] {
-  const isRunning = ({ status }: ListedRun): boolean => !ENDED_RUNS.has(status);
+  const isRunning = ({ status }: ListedRun): boolean => !isRunOver(status);
   return [
     ...(runs ?? []).filter(isRunning).map((run) => ({ kind: "run" as const, run })),
     ...(jobs ?? [])

@@ -33,6 +33,7 @@ export const en: TraceText = {
     ABANDONED: "Given up",
     waiting: "Waiting",
     ready: "About to start",
+    held: "Waits for approval",
     succeeded: "Done",
     blocked: "Blocked",
     cancelled: "Cancelled",

@@ -1,3 +1,4 @@
+import type { TraceStatus } from "dure/client";
 import type { Words } from "../words.ts";
 
 /** Words of the page of one chain of work; fetched with it. */
@@ -35,6 +36,7 @@ export const ko = {
     ABANDONED: "그만둠",
     waiting: "기다리는 중",
     ready: "곧 시작",
+    held: "승인 기다림",
     succeeded: "끝남",
     blocked: "막힘",
     cancelled: "취소됨",
@@ -43,7 +45,7 @@ export const ko = {
     waiting_host: "컴퓨터를 기다림",
     success: "끝남",
     partial: "일부만 끝남",
-  } as Readonly<Record<string, string>>,
+  } satisfies Record<TraceStatus, string> as Readonly<Record<string, string>>,
   here: "여기서 열었어요",
   after: (span: string) => `시작하고 ${span} 뒤`,
   took: (span: string) => `${span} 걸림`,

@@ -11,7 +11,7 @@ import {
 } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
-import { DureError, type WorkTrace, type WorkTraceNode } from "dure/client";
+import { DureError, type TraceStatus, type WorkTrace, type WorkTraceNode } from "dure/client";
 import { useEffect, type CSSProperties, type ReactNode } from "react";
 import { actorOf } from "../actor.ts";
 import { useParts } from "../app-parts.tsx";
@@ -87,7 +87,7 @@ function Chain({ trace }: { trace: WorkTrace }): ReactNode {
           <li
             key={row.node.id}
             aria-current={row.node.id === asked || undefined}
-            data-tone={toneOf(row.node.status)}
+            data-tone={toneOf(row.node.status as TraceStatus)}
             style={atDepth(row.depth)}
           >
             <Row row={row} isAsked={row.node.id === asked} />
@@ -176,15 +176,18 @@ function Foot({ row: { node, afterMs, spanMs } }: { row: TraceRow }): ReactNode 
   );
 }
 
-const BAD = new Set(["failed", "FAILED", "ABANDONED", "expired", "blocked", "unknown"]);
-const QUIET = new Set(["CANCELLED", "cancelled", "withdrawn", "dismissed"]);
-const NOW = new Set(["queued", "running", "open", "PENDING", "RUNNING", "waiting", "ready"]);
+const TONES = {
+  bad: ["failed", "FAILED", "ABANDONED", "expired", "blocked", "unknown"],
+  quiet: ["CANCELLED", "cancelled", "withdrawn", "dismissed"],
+  now: ["queued", "running", "open", "PENDING", "RUNNING", "waiting", "ready"],
+  over: ["done", "sent", "answered", "resolved", "COMPLETED", "succeeded", "success"],
+  rests: ["held", "paused", "cancelling", "waiting_host", "partial"],
+} as const satisfies Record<string, readonly TraceStatus[]>;
+type Toned = (typeof TONES)[keyof typeof TONES][number];
 
 /** How a thing stands, for its colour; the words say it too. Pure. */
-function toneOf(status: string): "bad" | "quiet" | "now" | undefined {
-  if (BAD.has(status)) return "bad";
-  if (QUIET.has(status)) return "quiet";
-  return NOW.has(status) ? "now" : undefined;
+function toneOf(status: Toned): string | undefined {
+  return Object.entries<readonly string[]>(TONES).find(([, all]) => all.includes(status))?.[0];
 }
 
 function Missing({ error, onRetry }: { error: Error; onRetry: () => void }): ReactNode {

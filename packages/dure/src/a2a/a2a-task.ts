@@ -1,10 +1,10 @@
-import type { Done } from "../kernel/turn-events.ts";
+import type { Done, TurnStatus } from "../kernel/turn-events.ts";
 import type { StageMachine } from "../wire/turns.ts";
 
 /** What came of one turn of a task, as it is stored. */
 export interface TaskTurn {
   readonly id: string;
-  readonly status: "queued" | "running" | "done";
+  readonly status: TurnStatus;
   readonly done: Done | null;
   /** Milliseconds since the epoch. */
   readonly acceptedAt: number;

@@ -12,7 +12,7 @@ import {
   type SessionModeState,
 } from "@agentclientprotocol/sdk";
 import type { DureClient, PlanRun, ServiceInfo, Session, SessionSummary } from "../client/index.ts";
-import { isRunOver } from "../client/run-stream.ts";
+import { isRunOver } from "../kernel/plans.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { DureError } from "../kernel/errors.ts";
 import { ulid } from "../kernel/ids.ts";

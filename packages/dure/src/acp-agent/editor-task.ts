@@ -6,7 +6,7 @@ import {
   type SessionUpdate,
   type StopReason,
 } from "@agentclientprotocol/sdk";
-import { isRunOver } from "../client/run-stream.ts";
+import { isRunOver } from "../kernel/plans.ts";
 import type { Escalation, RunDetail } from "../client/index.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { DureError } from "../kernel/errors.ts";

@@ -4,12 +4,12 @@ import type {
   JobDetail,
   JobRequest,
   JobsFilter,
-  JobStatus,
   JobTurn,
   JobWords,
 } from "../client/index.ts";
 import { systemClock } from "../kernel/clock.ts";
 import { isAbort } from "../kernel/errors.ts";
+import { isJobOver } from "../kernel/jobs.ts";
 import { displayWidth, EXIT, type ExitCode, type Output } from "./output.ts";
 import type { PlatformEvent } from "../wire/events.ts";
 import type { CliWords } from "./words/words.ts";
@@ -21,7 +21,6 @@ export interface JobsCommand {
   readonly output: Output;
 }
 
-const OVER: ReadonlySet<JobStatus> = new Set(["COMPLETED", "FAILED", "CANCELLED", "ABANDONED"]);
 /** Characters of a message in a list. */
 const EXCERPT = 60;
 
@@ -46,7 +45,7 @@ export async function showJob(id: string, { client, output }: JobsCommand): Prom
   const job = await client.jobs.get(id);
   const transcript = new Transcript(output);
   transcript.begin(job);
-  if (OVER.has(job.status)) transcript.end(job);
+  if (isJobOver(job.status)) transcript.end(job);
   else output.line(standingOf(job, output.words));
   output.result(job);
 
@@ -71,7 +70,7 @@ export async function watchJob(id: string, { client, output }: JobsCommand): Pro
       output.result(news.kind === "job" ? { type: "job", data: news.job } : news.event);
       if (news.kind === "job") transcript.begin((job = news.job));
       else if (job) transcript.event((job = standingAfter(job, news.event)), news.event);
-      if (job && !OVER.has(job.status)) line.show(job);
+      if (job && !isJobOver(job.status)) line.show(job);
     }
     line.clear();
     const ended = await client.jobs.get(id, { signal: over.signal });

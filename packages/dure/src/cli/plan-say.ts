@@ -1,4 +1,5 @@
 import { systemClock } from "../kernel/clock.ts";
+import { isPortOver } from "../kernel/plans.ts";
 import type { ChannelMessage, PortDetail, PortWords } from "../client/index.ts";
 import { EXIT, type ExitCode } from "./output.ts";
 import type { PlansCommand } from "./plans.ts";
@@ -9,8 +10,6 @@ const LOOK_MS = 1_000;
 
 /** How far words of the operator have come. `lost`: their port ended before they were read. */
 type Reading = "sent" | "delivered" | "read" | "lost";
-
-const OVER: readonly PortDetail["status"][] = ["succeeded", "failed", "cancelled"];
 
 /** `dure plan say`: sends the words; with `wait` it stays until they are read, or never will be. */
 export async function sayToPort(
@@ -56,7 +55,7 @@ function operatorText({ from, type, payload }: ChannelMessage): string | undefin
 function readingOf({ status, messages }: PortDetail, id: number): Reading {
   const message = messages.find((one) => one.id === id);
   if (message?.processedAt != null) return "read";
-  if (OVER.includes(status)) return "lost";
+  if (isPortOver(status)) return "lost";
 
   return message?.deliveredAt == null ? "sent" : "delivered";
 }

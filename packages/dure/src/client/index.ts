@@ -51,6 +51,7 @@ export type {
   SlotInfo,
   StageMachine,
 } from "../wire/turns.ts";
+export type { TraceStatus } from "../kernel/traces.ts";
 export type { WorkTrace, WorkTraceNode } from "../wire/traces.ts";
 export type { ReplayableTurn, ReplayRequest, TurnReplay } from "../wire/replays.ts";
 export type {
@@ -122,7 +123,6 @@ export type { Schedule, ScheduleFiring } from "../wire/schedules.ts";
 export { SchedulesClient } from "./schedules.ts";
 
 // Plans and their runs
-export { isRunOver } from "./run-stream.ts";
 export { translatorOf, type SentenceForm } from "../kernel/sentence-forms.ts";
 export { reviewNeeded } from "./review-needed.ts";
 export { publishTarget, type PublishTarget } from "../kernel/publish-target.ts";
@@ -200,6 +200,7 @@ export { isObject, type Json, type JsonObject } from "../kernel/json.ts";
 export {
   JOB_OUTCOMES,
   JOB_STATUSES,
+  isJobOver,
   type JobIntent,
   type JobOutcome,
   type JobStatus,
@@ -209,6 +210,8 @@ export {
   PORT_STATUSES,
   STALLED_AFTER_MS,
   STEP_KINDS,
+  isPortOver,
+  isRunOver,
   type Member as PairMember,
   type PlanRunStatus,
   type PortStatus,

@@ -1,7 +1,7 @@
 import { followStream, type FollowOptions, type FollowParts } from "./follow-stream.ts";
 import type { JobNews } from "./jobs.ts";
 import type { PlatformEvent } from "../wire/events.ts";
-import { type JobStatus, isJobEnd } from "../kernel/jobs.ts";
+import { isJobEnd, isJobOver } from "../kernel/jobs.ts";
 import type { JobDetail } from "../wire/jobs.ts";
 
 export type JobStreamOptions = FollowOptions;
@@ -16,11 +16,7 @@ export function followJob(parts: JobStreamParts): AsyncGenerator<JobNews, void> 
       event === "job"
         ? { kind: "job", job: data as JobDetail }
         : { kind: "event", event: data as PlatformEvent },
-    isEnd: (news) => (news.kind === "job" ? isOver(news.job.status) : isJobEnd(news.event)),
+    isEnd: (news) => (news.kind === "job" ? isJobOver(news.job.status) : isJobEnd(news.event)),
     ends: "at-once",
   });
-}
-
-function isOver(status: JobStatus): boolean {
-  return status !== "PENDING" && status !== "RUNNING";
 }

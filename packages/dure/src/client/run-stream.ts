@@ -2,7 +2,7 @@ import { followStream, type FollowOptions, type FollowParts } from "./follow-str
 import type { RunNews } from "./plans.ts";
 import type { RunDetail } from "../wire/runs.ts";
 import type { PlatformEvent } from "../wire/events.ts";
-import type { PlanRunStatus } from "../kernel/plans.ts";
+import { isRunOver } from "../kernel/plans.ts";
 
 export type RunStreamOptions = FollowOptions;
 export type RunStreamParts = FollowParts;
@@ -21,11 +21,4 @@ export function followRun(parts: RunStreamParts): AsyncGenerator<RunNews, void> 
       news.kind === "run" ? isRunOver(news.run.status) : news.event.type === "run.end",
     ends: "by-server",
   });
-}
-
-/** Whether a run has ended, however it did. */
-export function isRunOver(status: PlanRunStatus): boolean {
-  return (
-    status === "success" || status === "partial" || status === "failed" || status === "cancelled"
-  );
 }

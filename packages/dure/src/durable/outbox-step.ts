@@ -19,8 +19,11 @@ export type Outcome =
       readonly verdict?: FailureVerdict | undefined;
     };
 
+export const OPEN_ENTRY_STATES = ["pending", "sending"] as const;
+export const ENTRY_ENDS = ["sent", "failed", "unknown"] as const;
+
 export interface Step {
-  readonly state: "pending" | "sent" | "failed" | "unknown";
+  readonly state: "pending" | (typeof ENTRY_ENDS)[number];
   readonly attempts: number;
   readonly inDoubt: boolean;
   readonly waitMs: number;

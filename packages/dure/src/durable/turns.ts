@@ -1,3 +1,4 @@
+import type { TurnStatus } from "../kernel/turn-events.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { codeOf, DureError, messageOf, ProcessError } from "../kernel/errors.ts";
 import type { MadeFiles } from "../kernel/files.ts";
@@ -137,7 +138,7 @@ export type Accepted =
     } & HeldSession)
   | {
       readonly outcome: "accepted";
-      readonly status: "queued" | "done" | "running";
+      readonly status: TurnStatus;
       readonly again?: true;
       readonly turn: string;
       readonly session: string;
@@ -145,7 +146,7 @@ export type Accepted =
     }
   | {
       readonly outcome: "repeated";
-      readonly status: "queued" | "running" | "done";
+      readonly status: TurnStatus;
       readonly turn: string;
       readonly session: string;
     };
@@ -247,8 +248,11 @@ export interface SettledEffect {
   readonly files?: MadeFiles | undefined;
 }
 
+export const EFFECT_STATUSES = ["intent", "done", "failed", "unknown"] as const;
+export type EffectStatus = (typeof EFFECT_STATUSES)[number];
+
 export interface EffectRow {
-  readonly status: "intent" | "done" | "failed" | "unknown";
+  readonly status: EffectStatus;
   readonly attempts: number;
   readonly result: unknown;
   /** Absent: a process of the release before has looked. */
@@ -287,8 +291,6 @@ export interface TurnEffect {
 
 /** `running`: it has no end. `passed`: its session has gone on. `final`: it ended otherwise. */
 export type RetryAnswer = "retrying" | "running" | "passed" | "final" | null;
-
-export type EffectStatus = EffectRow["status"];
 
 /** Thrown where a write was refused because another process holds the turn now. */
 export class FencedError extends ProcessError {
@@ -873,11 +875,11 @@ export class TurnStore {
     turn: string,
     after: number,
   ): Promise<{
-    status: "queued" | "running" | "done";
+    status: TurnStatus;
     rows: readonly (JournalRow & { at: number })[];
   } | null> {
     const rows = await this.#database.query<{
-      status: "queued" | "running" | "done";
+      status: TurnStatus;
       seq: number | null;
       place: string;
       type: string;

@@ -1,4 +1,4 @@
-import type { Done, TurnEvent } from "../kernel/turn-events.ts";
+import type { Done, TurnEvent, TurnStatus } from "../kernel/turn-events.ts";
 import type { JsonObject } from "../kernel/json.ts";
 import type { RoomSpeaker } from "../kernel/rooms.ts";
 import type { TenantView } from "../kernel/tenant.ts";
@@ -101,7 +101,7 @@ export interface AcceptOptions {
 export interface AcceptedTurn {
   readonly turnId: string;
   readonly sessionId: string;
-  readonly status: "running" | "queued" | "done";
+  readonly status: TurnStatus;
   /** True when the key was known and this is the earlier turn. */
   readonly repeated: boolean;
 }
@@ -168,7 +168,7 @@ export interface Conversations {
   find(
     turnId: string,
     options?: ByViewer,
-  ): Promise<{ status: "queued" | "running" | "done"; sessionId: string; lastSeq: number }>;
+  ): Promise<{ status: TurnStatus; sessionId: string; lastSeq: number }>;
   /** Whether a turn has reached out of its conversation: a tool that writes, a flow, a decision. */
   hasActed(turnId: string): Promise<boolean>;
   /**

@@ -3,7 +3,7 @@ import type { BackOff } from "../kernel/back-off.ts";
 import { codeOf, DureError, ProcessError } from "../kernel/errors.ts";
 import type { JsonObject } from "../kernel/json.ts";
 import type { Logger } from "../kernel/logger.ts";
-import type { Done, TurnEvent } from "../kernel/turn-events.ts";
+import type { Done, TurnEvent, TurnStatus } from "../kernel/turn-events.ts";
 import type { Database } from "../durable/database.ts";
 import type { Page } from "../durable/page.ts";
 import { Files } from "../durable/files/files.ts";
@@ -357,7 +357,7 @@ export class Engine implements Conversations {
   async find(
     turnId: string,
     { caller }: ByViewer = {},
-  ): Promise<{ status: "queued" | "running" | "done"; sessionId: string; lastSeq: number }> {
+  ): Promise<{ status: TurnStatus; sessionId: string; lastSeq: number }> {
     const found = await this.#sessions.turn(turnId, viewOf(caller));
     if (!found) throw turnUnknown(turnId);
     const { status, sessionId } = found;

@@ -1,5 +1,5 @@
 import type { JobError } from "./job.ts";
-import type { JobOutcome, JobStatus } from "../kernel/jobs.ts";
+import type { JobEnd, JobOutcome } from "../kernel/jobs.ts";
 
 /**
  * Outbox topic of the notice for the place where a job was asked: one entry per end of a
@@ -17,7 +17,7 @@ export interface JobAnnouncement {
   readonly turn: string | null;
   readonly requester: string;
   readonly target: string;
-  readonly status: JobStatus;
+  readonly status: JobEnd;
   readonly outcome: JobOutcome;
   /** What was asked. */
   readonly message: string;
@@ -61,7 +61,7 @@ function endText(
       return isEnglish
         ? `The request to ${target} was given up${because}. Someone was asked to look at it.`
         : `${target}에게 한 요청을 끝내지 못하고 중단했어요${because}. 담당자에게 확인을 요청했어요.`;
-    default:
+    case "FAILED":
       return isEnglish
         ? `The request to ${target} failed${because}.${said && ` It had said before:${said}`}`
         : `${target}에게 한 요청이 실패했어요${because}.${said && ` 그 전까지의 답변이에요.${said}`}`;

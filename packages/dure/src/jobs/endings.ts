@@ -6,11 +6,10 @@ import {
   jobOfSession,
   OUTCOMES,
   type CompletedOutcome,
-  type EndStatus,
   type FailedOutcome,
   type JobError,
 } from "./job.ts";
-import type { JobOutcome } from "../kernel/jobs.ts";
+import type { JobEnd, JobOutcome } from "../kernel/jobs.ts";
 
 /** An agent that writes this leaves the exchange. Source: docs/spec/jobs §3. */
 const REPLY_SKIP = "REPLY_SKIP";
@@ -39,7 +38,7 @@ const MAX_SILENCE_SEC = 30;
  * to an end.
  */
 export interface ExchangeEnd {
-  readonly status: EndStatus;
+  readonly status: JobEnd;
   readonly outcome: JobOutcome;
   readonly error?: JobError | undefined;
   /** The place of origin is not told. */

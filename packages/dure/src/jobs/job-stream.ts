@@ -1,8 +1,8 @@
 import type { FollowedItem } from "../durable/event-log.ts";
 import { followSubject, type FollowedSubject } from "../durable/follow-subject.ts";
-import { isJobEnd } from "../kernel/jobs.ts";
+import { isJobEnd, isJobOver, type JobEndType } from "../kernel/jobs.ts";
 import type { EventOf, PlatformEvent } from "../wire/events.ts";
-import { isOver, type JobDetail } from "./job.ts";
+import type { JobDetail } from "./job.ts";
 
 /**
  * What a stream of one job carries. `reset`: what came before `oldest` is no longer stored; read
@@ -18,7 +18,7 @@ type JobToFollow = Pick<FollowedSubject<JobDetail>, "events" | "after" | "signal
   readonly jobId: string;
 };
 
-type JobEnd = EventOf<"job.completed" | "job.failed" | "job.cancelled" | "job.abandoned">;
+type JobEnd = EventOf<JobEndType>;
 
 /** See `Jobs.stream`. */
 export async function* followJob({
@@ -29,7 +29,7 @@ export async function* followJob({
   const frames = followSubject<JobDetail>({
     ...followed,
     filter: { types: ["job.*"], role: "delegation", job: jobId },
-    isOver: ({ status }) => isOver(status),
+    isOver: ({ status }) => isJobOver(status),
     untilOver: (items, job) => untilEnd(items, isSeen ? job.turnsDone : undefined),
   });
   for await (const frame of frames) {

@@ -2,7 +2,6 @@ import { expect, test } from "vitest";
 import { testDatabase } from "../durable/test-database.ts";
 import { codeOf } from "../kernel/errors.ts";
 import {
-  isOver,
   jobOfSession,
   newJobId,
   NEXT_STATUSES,
@@ -11,7 +10,7 @@ import {
   speakerOf,
   transition,
 } from "./job.ts";
-import { JOB_STATUSES, type JobStatus } from "../kernel/jobs.ts";
+import { isJobOver, JOB_STATUSES, type JobStatus } from "../kernel/jobs.ts";
 
 const PAIRS = JOB_STATUSES.flatMap((from) =>
   JOB_STATUSES.filter((to) => to !== from).map((to) => ({ from, to })),
@@ -28,7 +27,7 @@ test.each(PAIRS)("$from → $to is allowed or refused as the table says", ({ fro
     }
   };
 
-  const back = isOver(from) ? "retry" : "recovery";
+  const back = isJobOver(from) ? "retry" : "recovery";
   expect(attempt(back)).toBe(isListed ? to : "JOB_TRANSITION");
   expect(attempt("anybody")).toBe(isListed && to !== "PENDING" ? to : "JOB_TRANSITION");
 });
@@ -107,8 +106,8 @@ test("the database refuses an end that does not belong to its outcome", async ()
 });
 
 test("every outcome belongs to an end", () => {
-  for (const status of Object.values(OUTCOMES)) expect(isOver(status)).toBe(true);
-  expect([isOver("PENDING"), isOver("RUNNING")]).toEqual([false, false]);
+  for (const status of Object.values(OUTCOMES)) expect(isJobOver(status)).toBe(true);
+  expect([isJobOver("PENDING"), isJobOver("RUNNING")]).toEqual([false, false]);
 });
 
 test("the target speaks first, then by turns", () => {

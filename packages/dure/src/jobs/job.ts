@@ -4,13 +4,7 @@ import type { FileRef } from "../kernel/files.ts";
 import { ulid } from "../kernel/ids.ts";
 import type { JobPayload } from "./payloads.ts";
 import type { GivenAnswer, Job as JobAnswered, JobTurn, JobWords } from "../wire/jobs.ts";
-import type { JobOutcome, JobStatus } from "../kernel/jobs.ts";
-
-/**
- * PENDING waits for its permit, RUNNING has had one; the other four are ends. Source:
- * docs/spec/jobs §2.
- */
-export type EndStatus = Exclude<JobStatus, "PENDING" | "RUNNING">;
+import { isJobOver, type JobEnd, type JobOutcome, type JobStatus } from "../kernel/jobs.ts";
 
 /**
  * Which status may follow which. Recovery is the only caller that takes RUNNING back to PENDING, and
@@ -46,7 +40,7 @@ export const OUTCOMES = {
   cancelled: "CANCELLED",
   stale: "ABANDONED",
   resume_limit: "ABANDONED",
-} as const satisfies Record<JobOutcome, EndStatus>;
+} as const satisfies Record<JobOutcome, JobEnd>;
 
 export type CompletedOutcome = {
   [Name in JobOutcome]: (typeof OUTCOMES)[Name] extends "COMPLETED" ? Name : never;
@@ -63,23 +57,19 @@ export function transition(
 ): JobStatus {
   const isAllowed =
     (NEXT_STATUSES[from] as readonly JobStatus[]).includes(to) &&
-    (to !== "PENDING" || by === (isOver(from) ? "retry" : "recovery"));
+    (to !== "PENDING" || by === (isJobOver(from) ? "retry" : "recovery"));
   if (isAllowed) return to;
   throw new DureError("JOB_TRANSITION", `A job that is ${from} cannot become ${to}.`, {
     class: "conflict",
     hint:
       from === "COMPLETED"
         ? "It did what it was asked; there is nothing left to change."
-        : isOver(from)
+        : isJobOver(from)
           ? from === "CANCELLED"
             ? "It has ended; ask again."
             : "It has ended; a retry goes on with it."
           : `It may become ${NEXT_STATUSES[from].join(", ")}; PENDING by recovery only.`,
   });
-}
-
-export function isOver(status: JobStatus): status is EndStatus {
-  return status !== "PENDING" && status !== "RUNNING";
 }
 
 /** The durable record of an exchange, as `/v1/jobs` shows it, with the ids of its agents alone. */

@@ -18,7 +18,7 @@ import { checkText, resultOf, type AskRequest, type AskResult } from "./ask.ts";
 import { JobAsking } from "./asking.ts";
 import { EndedJobs } from "./ended-jobs.ts";
 import { ExchangeFacts } from "./exchange-facts.ts";
-import { isOver, jobOfSession, transition, type Job, type JobDetail } from "./job.ts";
+import { jobOfSession, transition, type Job, type JobDetail } from "./job.ts";
 import type { AgentDirectory } from "./job-exchange-store.ts";
 import { JobFiles } from "./job-files.ts";
 import { JobReader } from "./job-reader.ts";
@@ -31,7 +31,7 @@ import { jobRetryRefusal } from "./retry-refusal.ts";
 import { JobStore, JOBS_TOPIC } from "./store.ts";
 import { JobTimekeeping } from "./job-timekeeping.ts";
 import { MAX_RESULTS, renderResults } from "./turn-message.ts";
-import type { JobStatus } from "../kernel/jobs.ts";
+import { isJobOver, type JobStatus } from "../kernel/jobs.ts";
 
 export interface JobsOptions {
   readonly database: Database;
@@ -341,7 +341,7 @@ export class Jobs {
     const status = await this.#store.speak(jobId, owner, { author: by, text: text.trim() }, words);
     if (status === null) throw jobUnknown(jobId);
     if (status === "full") throw wordsFull(jobId, words);
-    if (isOver(status)) throw jobOver(jobId, status);
+    if (isJobOver(status)) throw jobOver(jobId, status);
   }
 
   /**

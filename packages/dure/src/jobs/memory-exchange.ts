@@ -1,6 +1,7 @@
 import { systemClock, type Clock } from "../kernel/clock.ts";
 import { codeOf, DureError, messageOf } from "../kernel/errors.ts";
 import { ulid } from "../kernel/ids.ts";
+import { isJobOver } from "../kernel/jobs.ts";
 import { canonicalJson } from "../kernel/json.ts";
 import { ALLOW_ALL, readAllowlist, type AskRules } from "./allowlist.ts";
 import {
@@ -22,7 +23,7 @@ import {
   type ExchangeStore,
   type Spoken,
 } from "./exchange.ts";
-import { isOver, newJobId, transition, type Job, type JobDetail, type JobResult } from "./job.ts";
+import { newJobId, transition, type Job, type JobDetail, type JobResult } from "./job.ts";
 import type { Jobs } from "./jobs.ts";
 import { JOB_LIMITS, type JobLimits } from "./limits.ts";
 import type { GivenAnswer, JobTurn, JobWords } from "../wire/jobs.ts";
@@ -97,7 +98,7 @@ export class MemoryJobs implements Pick<Jobs, "ask" | "get" | "cancel" | "speak"
       .catch(() => {});
     await Promise.race([run.ended, late]);
     patience.abort();
-    if (isOver(run.job.status)) return resultOf(run.detail());
+    if (isJobOver(run.job.status)) return resultOf(run.detail());
     signal?.throwIfAborted();
     return { status: "timeout", jobId: run.job.jobId };
   }
@@ -120,7 +121,7 @@ export class MemoryJobs implements Pick<Jobs, "ask" | "get" | "cancel" | "speak"
   async speak(jobId: string, text: string, { by }: { by: string }): Promise<void> {
     checkText(text, this.#limits.messageBytes);
     const run = this.#find(jobId);
-    if (isOver(run.job.status)) {
+    if (isJobOver(run.job.status)) {
       throw new DureError(
         "JOB_OVER",
         `The job ${jobId} is ${run.job.status}; no worker listens any more.`,
@@ -356,7 +357,7 @@ class MemoryRun implements ExchangeStore {
   }
 
   #end({ status, outcome, error }: ExchangeEnd): void {
-    if (isOver(this.job.status)) return;
+    if (isJobOver(this.job.status)) return;
     const now = this.#clock.now();
     this.job = {
       ...this.job,

@@ -1,16 +1,21 @@
 /** Words of jobs that every reader shares. Source: docs/spec/jobs §2. */
 
-/** PENDING waits in line, RUNNING is led; the other four are ends. */
-export const JOB_STATUSES = [
-  "PENDING",
-  "RUNNING",
-  "COMPLETED",
-  "FAILED",
-  "CANCELLED",
-  "ABANDONED",
-] as const;
-/** `PENDING` waits in line, `RUNNING` is led by a process; the other four are ends. */
+export const OPEN_JOB_STATUSES = ["PENDING", "RUNNING"] as const;
+export const JOB_ENDS = ["COMPLETED", "FAILED", "CANCELLED", "ABANDONED"] as const;
+export type JobEnd = (typeof JOB_ENDS)[number];
+
+/** Those of a job that goes on, then its ends. */
+export const JOB_STATUSES = [...OPEN_JOB_STATUSES, ...JOB_ENDS] as const;
+/**
+ * `PENDING` waits in line, `RUNNING` is led by a process; `COMPLETED`, `FAILED`, `CANCELLED` and
+ * `ABANDONED` are ends.
+ */
 export type JobStatus = (typeof JOB_STATUSES)[number];
+
+/** Whether a job has ended, however it did. */
+export function isJobOver(status: JobStatus): status is JobEnd {
+  return (JOB_ENDS as readonly string[]).includes(status);
+}
 
 /** How a job can end. */
 export const JOB_OUTCOMES = [
@@ -46,12 +51,14 @@ export const JOB_INTENTS = [
 export type JobIntent = (typeof JOB_INTENTS)[number];
 
 /** Events behind which a job says nothing more. */
-const JOB_END_EVENTS = ["job.completed", "job.failed", "job.cancelled", "job.abandoned"] as const;
-type JobEndEvent = (typeof JOB_END_EVENTS)[number];
+export type JobEndType = `job.${Lowercase<JobEnd>}`;
+const JOB_END_EVENTS: ReadonlySet<string> = new Set(
+  JOB_ENDS.map((end) => `job.${end.toLowerCase()}`),
+);
 
 /** Whether it is the last event of a job. */
 export function isJobEnd<Event extends { readonly type: string }>(
   event: Event,
-): event is Extract<Event, { readonly type: JobEndEvent }> {
-  return (JOB_END_EVENTS as readonly string[]).includes(event.type);
+): event is Extract<Event, { readonly type: JobEndType }> {
+  return JOB_END_EVENTS.has(event.type);
 }

@@ -1,32 +1,21 @@
 /** Words of plans and their runs that every reader shares. Source: docs/spec/plans. */
 
-/**
- * running to waiting_host: it goes on. waiting_host: the machine that holds its files is gone. The
- * other four are ends.
- */
-export const PLAN_RUN_STATUSES = [
-  "running",
-  "paused",
-  "cancelling",
-  "waiting_host",
-  "success",
-  "partial",
-  "failed",
-  "cancelled",
-] as const;
+export const OPEN_RUN_STATUSES = ["running", "paused", "cancelling", "waiting_host"] as const;
+export const RUN_OUTCOMES = ["success", "partial", "failed", "cancelled"] as const;
+export type RunOutcome = (typeof RUN_OUTCOMES)[number];
+
+/** Those of a run that goes on, then its ends. */
+export const PLAN_RUN_STATUSES = [...OPEN_RUN_STATUSES, ...RUN_OUTCOMES] as const;
 /**
  * How a run stands. `waiting_host`: the machine that holds its files is gone. `success`, `partial`,
  * `failed` and `cancelled` are ends.
  */
 export type PlanRunStatus = (typeof PLAN_RUN_STATUSES)[number];
 
-export const RUN_OUTCOMES = [
-  "success",
-  "partial",
-  "failed",
-  "cancelled",
-] as const satisfies readonly PlanRunStatus[];
-export type RunOutcome = (typeof RUN_OUTCOMES)[number];
+/** Whether a run has ended, however it did. */
+export function isRunOver(status: PlanRunStatus): status is RunOutcome {
+  return (RUN_OUTCOMES as readonly string[]).includes(status);
+}
 
 /** preparing: the base and the contracts. merging: the results become one tree, which is tried. */
 export const RUN_PHASES = ["preparing", "building", "merging", "over"] as const;
@@ -36,7 +25,7 @@ export const RUN_PHASES = ["preparing", "building", "merging", "over"] as const;
  */
 export type RunPhase = (typeof RUN_PHASES)[number];
 
-/** held: accepted, a person has to approve it. blocked: what it needs has failed. */
+/** In the order of the work. */
 export const PORT_STATUSES = [
   "waiting",
   "ready",
@@ -52,6 +41,22 @@ export const PORT_STATUSES = [
  * it needs has failed.
  */
 export type PortStatus = (typeof PORT_STATUSES)[number];
+
+const IS_PORT_OVER = {
+  waiting: false,
+  ready: false,
+  running: false,
+  held: false,
+  succeeded: true,
+  failed: true,
+  blocked: false,
+  cancelled: true,
+} as const satisfies Record<PortStatus, boolean>;
+
+/** Whether the work on a port has ended, however it did. */
+export function isPortOver(status: PortStatus): boolean {
+  return IS_PORT_OVER[status];
+}
 
 /** Who works on a port. */
 export const MEMBERS = ["implementer", "tester", "orchestrator"] as const;
@@ -106,6 +111,10 @@ export const STEP_KINDS = [
   "review",
 ] as const;
 export type StepKind = (typeof STEP_KINDS)[number];
+
+/** `stopped`: its port failed or was cancelled meanwhile; a later try begins it again. */
+export const STEP_STATUSES = ["running", "stopped", "done"] as const;
+export type StepStatus = (typeof STEP_STATUSES)[number];
 
 /** What a step of a worker waits for before it goes on by itself. Source: docs/spec/plans §6. */
 export const WAITING_FOR = ["rate_limit"] as const;

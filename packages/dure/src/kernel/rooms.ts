@@ -49,6 +49,10 @@ export type MessageMark = (typeof MESSAGE_MARKS)[number];
 export const DELIVERIES = ["queued", "sent", "failed", "unknown"] as const;
 export type Delivery = (typeof DELIVERIES)[number];
 
+/** What has become of a request of one agent to another. */
+export const REQUEST_STATES = ["open", "answered", "withdrawn", "expired"] as const;
+export type RequestState = (typeof REQUEST_STATES)[number];
+
 /** What an agent does with a message. */
 export const ROLES = ["HANDLER", "OBSERVER", "IGNORED"] as const;
 export type Role = (typeof ROLES)[number];

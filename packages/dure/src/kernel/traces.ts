@@ -1,3 +1,9 @@
+import type { EscalationStatus } from "./escalation.ts";
+import type { JobStatus } from "./jobs.ts";
+import type { PlanRunStatus, PortStatus } from "./plans.ts";
+import type { Delivery, RequestState } from "./rooms.ts";
+import type { TurnStatus } from "./turn-events.ts";
+
 /** Things that begin each other. */
 export const TRACE_KINDS = [
   "message",
@@ -10,3 +16,14 @@ export const TRACE_KINDS = [
 ] as const;
 
 export type TraceKind = (typeof TRACE_KINDS)[number];
+
+/** How a thing of any kind stands. `failed` also of a turn, by its `DONE`. */
+export type TraceStatus = {
+  readonly message: Delivery;
+  readonly turn: TurnStatus | "failed";
+  readonly request: RequestState;
+  readonly job: JobStatus;
+  readonly run: PlanRunStatus;
+  readonly port: PortStatus;
+  readonly escalation: EscalationStatus;
+}[TraceKind];

@@ -15,6 +15,10 @@ export type TurnEvent =
   | { readonly type: "TASK_PROGRESS"; readonly data: TaskProgress }
   | { readonly type: "DONE"; readonly data: Done };
 
+/** `done` also after an error, which its `DONE` tells. */
+export const TURN_STATUSES = ["queued", "running", "done"] as const;
+export type TurnStatus = (typeof TURN_STATUSES)[number];
+
 /** One of `TURN_EVENT_TYPES`. */
 export type TurnEventType = TurnEvent["type"];
 

@@ -1,3 +1,4 @@
+import type { TurnStatus } from "../kernel/turn-events.ts";
 import type { CallerTools } from "../engine/caller/caller-tools.ts";
 import type { Database } from "../durable/database.ts";
 import { DureError } from "../kernel/errors.ts";
@@ -8,7 +9,7 @@ type Mark = "unstored" | "deleted";
 /** A turn as a response that can be read. */
 export interface StoredResponse {
   readonly service: string;
-  readonly status: "queued" | "running" | "done";
+  readonly status: TurnStatus;
   readonly messages: readonly StoredMessage[];
 }
 

@@ -1,6 +1,5 @@
-import type { PortStatus } from "../kernel/plans.ts";
+import { isRunOver, type PortStatus } from "../kernel/plans.ts";
 import {
-  isRunOver,
   type PortState,
   portState,
   type Refusal,

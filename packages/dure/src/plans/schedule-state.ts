@@ -1,4 +1,4 @@
-import type { PortStatus, RunOutcome } from "../kernel/plans.ts";
+import type { PlanRunStatus, PortStatus, RunOutcome } from "../kernel/plans.ts";
 import { type PlanGraph, positionOf } from "./graph.ts";
 import type { Numbered, ReadyQueue } from "./scheduler-parts.ts";
 
@@ -8,7 +8,7 @@ import type { Numbered, ReadyQueue } from "./scheduler-parts.ts";
  * directly or through others. cancelled: the run was cancelled before it succeeded. Source: docs/spec/plans §3.
  */
 /** paused: nothing starts, what runs goes on. cancelling: waits for running ports to be stopped. */
-export type RunStatus = "running" | "paused" | "cancelling" | RunOutcome;
+export type RunStatus = Exclude<PlanRunStatus, "waiting_host">;
 
 export interface PortState {
   readonly status: PortStatus;
@@ -112,16 +112,6 @@ export interface RunOptions {
   readonly records?: Iterable<PortRecord>;
   /** How the run stood. */
   readonly status?: "running" | "paused" | "cancelling";
-}
-
-/**
- * Whether the run has ended. A run that did not end in success and was not cancelled may be taken
- * up again by `retry`.
- */
-export function isRunOver(status: RunStatus): status is RunOutcome {
-  return (
-    status === "success" || status === "partial" || status === "failed" || status === "cancelled"
-  );
 }
 
 export function portState(state: SchedulerState, id: string): PortState {

@@ -4,14 +4,13 @@ import { describe, expect, test } from "vitest";
 import { buildGraph, type PortNode } from "./graph.ts";
 import { blockReasons, decide, openRun } from "./scheduler.ts";
 import {
-  isRunOver,
   portState,
   type SchedulerAction,
   type SchedulerDecision,
   type SchedulerEvent,
 } from "./schedule-state.ts";
 import { emptyQueue, numbered, putIn, setAt, takeFirst } from "./scheduler-parts.ts";
-import type { PortStatus } from "../kernel/plans.ts";
+import { isRunOver, type PortStatus } from "../kernel/plans.ts";
 
 const isLong = process.env["DURE_TEST_LONG"] === "1";
 

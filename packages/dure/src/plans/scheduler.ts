@@ -1,15 +1,14 @@
 import { DureError } from "../kernel/errors.ts";
-import type { PortStatus, RunOutcome } from "../kernel/plans.ts";
+import { isRunOver, type PortStatus, type RunOutcome } from "../kernel/plans.ts";
 import { blockedBy, type PlanGraph, positionOf } from "./graph.ts";
 import { emptyQueue, numbered, takeFirst } from "./scheduler-parts.ts";
-import {
-  isRunOver,
-  type PortState,
-  type RunOptions,
-  type RunStatus,
-  type SchedulerDecision,
-  type SchedulerEvent,
-  type SchedulerState,
+import type {
+  PortState,
+  RunOptions,
+  RunStatus,
+  SchedulerDecision,
+  SchedulerEvent,
+  SchedulerState,
 } from "./schedule-state.ts";
 import { refusal } from "./schedule-refusals.ts";
 import { Draft } from "./schedule-draft.ts";

@@ -1,4 +1,4 @@
-import { isRunOver } from "../client/run-stream.ts";
+import { isRunOver } from "../kernel/plans.ts";
 import type { ConnectionState } from "../client/turn-stream.ts";
 import { systemClock } from "../kernel/clock.ts";
 import type { DureError } from "../kernel/errors.ts";

@@ -12,10 +12,11 @@ import {
   ScheduleParams,
   ScheduleRunHeaders,
   SchedulesAnswer,
+  type ScheduleFiring,
 } from "../wire/schedules.ts";
 import type { z } from "zod";
 import type { HookDeed } from "../webhooks/hook-deed.ts";
-import type { Firing, ShownSchedule } from "./schedule.ts";
+import type { ShownSchedule } from "./schedule.ts";
 import type { Schedules, ScheduleViewer } from "./schedules.ts";
 
 const tags = ["schedules"];
@@ -119,6 +120,6 @@ function withOf(deed: HookDeed): string {
   return deed.kind === "job" ? deed.target : deed.plan;
 }
 
-function firingJson(firing: Firing): z.output<typeof FiringJson> {
+function firingJson(firing: ScheduleFiring): z.output<typeof FiringJson> {
   return onWire<z.output<typeof FiringJson>>(firing);
 }

@@ -1,4 +1,4 @@
-import type { Firing, FiringStatus } from "./schedule.ts";
+import type { ScheduleFiring } from "../wire/schedules.ts";
 
 /** Schedules and their moments as rows, and the statements on them. Times are milliseconds. */
 
@@ -15,13 +15,20 @@ export interface FiringRow {
   readonly schedule: string;
   readonly due: number;
   readonly by_whom: string | null;
-  readonly status: FiringStatus;
+  readonly status: ScheduleFiring["status"];
   readonly begun: Readonly<Record<string, string | undefined>> | null;
   readonly error: string | null;
 }
 
 /** Pure. */
-export function firingOf({ key, due, by_whom: by, status, begun, error }: FiringRow): Firing {
+export function firingOf({
+  key,
+  due,
+  by_whom: by,
+  status,
+  begun,
+  error,
+}: FiringRow): ScheduleFiring {
   return {
     key,
     due: Math.round(due),

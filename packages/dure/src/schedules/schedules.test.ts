@@ -1,10 +1,11 @@
+import type { ScheduleFiring } from "../wire/schedules.ts";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { joinTeam } from "../durable/test-members.ts";
 import { testDatabase, type TestDatabase } from "../durable/test-database.ts";
 import { systemClock, type Clock } from "../kernel/clock.ts";
 import { codeOf } from "../kernel/errors.ts";
 import { FULL } from "../kernel/test-tiers.ts";
-import type { Firing, Schedule } from "./schedule.ts";
+import type { Schedule } from "./schedule.ts";
 import { Schedules } from "./schedules.ts";
 
 const NINE = Date.parse("2026-11-24T09:00Z");
@@ -62,7 +63,7 @@ function worldAt(now: number): World {
 
 const everyone = { tenant: null, by: "kim" };
 
-async function lastOf(schedules: Schedules): Promise<readonly Firing[]> {
+async function lastOf(schedules: Schedules): Promise<readonly ScheduleFiring[]> {
   return (await schedules.list(everyone))[0]!.last;
 }
 

@@ -1,3 +1,4 @@
+import type { ScheduleFiring } from "../wire/schedules.ts";
 import type { Database, Transaction } from "../durable/database.ts";
 import { Poller, type PollResult } from "../durable/poller.ts";
 import { enqueue, type Outbox } from "../durable/outbox.ts";
@@ -9,13 +10,7 @@ import type { Json } from "../kernel/json.ts";
 import type { Logger } from "../kernel/logger.ts";
 import { decideDue, type Due } from "./decide-due.ts";
 import { readRule, type ScheduleRule } from "./rule.ts";
-import {
-  SCHEDULE_TOPIC,
-  type Firing,
-  type Schedule,
-  type ShownSchedule,
-  type TakenMoment,
-} from "./schedule.ts";
+import { SCHEDULE_TOPIC, type Schedule, type ShownSchedule, type TakenMoment } from "./schedule.ts";
 import {
   ADVANCE,
   ENROL,
@@ -123,7 +118,7 @@ export class Schedules {
   }
 
   /** Does it now. @param key The same key is the same run. @throws SCHEDULE_UNKNOWN */
-  async run(name: string, key: string, { tenant, by }: ScheduleViewer): Promise<Firing> {
+  async run(name: string, key: string, { tenant, by }: ScheduleViewer): Promise<ScheduleFiring> {
     const { schedule } = this.#named(name, tenant);
     const { database, lease, outbox, clock } = this.#options;
     const moment = { key: `schedule:${name}:by-hand:${key}`, due: clock.now(), by };

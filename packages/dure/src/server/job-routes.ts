@@ -2,7 +2,7 @@ import type { FastifyRequest } from "fastify";
 import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
 import type { z } from "zod";
 import { unknownFile } from "../durable/files/files.ts";
-import { isOver, type Job, type JobDetail } from "../jobs/job.ts";
+import type { Job, JobDetail } from "../jobs/job.ts";
 import type { JobFrame } from "../jobs/job-stream.ts";
 import type { AskRequest, AskResult } from "../jobs/ask.ts";
 import type { Jobs } from "../jobs/jobs.ts";
@@ -11,6 +11,7 @@ import { shownJob, shownJobDetail, type JobReader } from "../jobs/shown-job.ts";
 import type { Duration } from "../kernel/duration.ts";
 import type { FileRef } from "../kernel/files.ts";
 import { ulid } from "../kernel/ids.ts";
+import { isJobOver } from "../kernel/jobs.ts";
 import type { TenantView } from "../kernel/tenant.ts";
 import { assertMay, assertOfAllTenants } from "./access.ts";
 import { deedIsDone } from "./audit.ts";
@@ -255,7 +256,7 @@ function streamJob(app: RouteApp, parts: JobRouteParts): void {
       );
       const job = await jobs.get(id, { tenant });
 
-      if (after !== undefined && isOver(job.status)) {
+      if (after !== undefined && isJobOver(job.status)) {
         const isRead = await isReadToItsEnd(jobs, id, { tenant, after });
         if (isRead) return reply.code(204).send(null);
       }

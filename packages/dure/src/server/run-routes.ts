@@ -1,3 +1,4 @@
+import { isRunOver } from "../kernel/plans.ts";
 import type { FastifyRequest } from "fastify";
 import type { z } from "zod";
 import type { TenantView } from "../kernel/tenant.ts";
@@ -5,7 +6,6 @@ import { DureError } from "../kernel/errors.ts";
 import { onWire } from "../kernel/wire.ts";
 import type { PlanChoice } from "../plans/runs/plan-library.ts";
 import type { RunFilter, RunFrame } from "../plans/runs/run-queries.ts";
-import { isRunEnded } from "../plans/rows/run.ts";
 import { shownDetail, shownPlan, shownRun } from "../plans/runs/shown.ts";
 import { PlanViewJson } from "../wire/plans.ts";
 import {
@@ -205,7 +205,7 @@ function streamRun(app: RouteApp, parts: PlanRouteParts): void {
       );
       const run = await runs.get(id, { tenant });
 
-      if (after !== undefined && isRunEnded(run.status)) {
+      if (after !== undefined && isRunOver(run.status)) {
         const isRead = await isEmpty(runs.stream(id, { tenant, after }));
         if (isRead) return reply.code(204).send(null);
       }

@@ -9,6 +9,7 @@ import {
   PORT_STATUSES,
   RUN_PHASES,
   STEP_KINDS,
+  STEP_STATUSES,
   TRANSCRIPT_KINDS,
   WAITING_FOR,
   WORKER_STATUSES,
@@ -572,7 +573,7 @@ const StepJson = z
     kind: z.enum(STEP_KINDS),
     member: member.nullable(),
     worker: z.string().nullable(),
-    status: z.enum(["running", "stopped", "done"]).meta({
+    status: z.enum(STEP_STATUSES).meta({
       description:
         "stopped: its port failed or was cancelled meanwhile; a later try begins it again.",
     }),

@@ -1,5 +1,5 @@
 import { Option } from "commander";
-import type { JobStatus } from "../../client/index.ts";
+import { JOB_STATUSES, type JobStatus } from "../../kernel/jobs.ts";
 import type {
   CommandGroup,
   CommandSpec,
@@ -29,16 +29,7 @@ const list: CommandSpec = {
   worksOn: "server",
   declare: (command) =>
     command
-      .addOption(
-        new Option("--status <status>", "only in this status").choices([
-          "PENDING",
-          "RUNNING",
-          "COMPLETED",
-          "FAILED",
-          "CANCELLED",
-          "ABANDONED",
-        ]),
-      )
+      .addOption(new Option("--status <status>", "only in this status").choices(JOB_STATUSES))
       .option("--agent <agent>", "only of this agent, as asking or as asked one")
       .option("--parent <id>", "only those that this job asked for")
       .option("--root <id>", "only those of the whole work that began with this job")

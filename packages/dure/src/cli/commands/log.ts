@@ -1,5 +1,5 @@
 import { Option } from "commander";
-import type { EventRole } from "../../kernel/platform-events.ts";
+import { EVENT_ROLES, type EventRole } from "../../kernel/platform-events.ts";
 import { connect } from "../connect.ts";
 import type { CommandSpec, CommonOptions, PageOptions } from "./command.ts";
 import { optional, partsOfList, wholeNumber } from "./values.ts";
@@ -24,14 +24,7 @@ export const EVENTS: CommandSpec = {
       .option("--types <list>", "types, or prefixes ending in .*, with commas between", partsOfList)
       .option("--session <id>", "only of this session")
       .option("--job <id>", "only of this job")
-      .addOption(
-        new Option("--role <role>", "only of this role").choices([
-          "conversation",
-          "delegation",
-          "orchestration",
-          "system",
-        ]),
-      )
+      .addOption(new Option("--role <role>", "only of this role").choices(EVENT_ROLES))
       .option("--since <position>", "continue behind this event's id"),
   run:
     ({ output }) =>

@@ -1,7 +1,7 @@
 /** Commands of `dure plan` that see, steer and finish a run. */
 import { Option } from "commander";
-import type { PlanRunStatus } from "../../client/index.ts";
 import { durationMs } from "../../kernel/duration.ts";
+import { PLAN_RUN_STATUSES, type PlanRunStatus } from "../../kernel/plans.ts";
 import type { CommandSpec, CommonOptions, PageOptions } from "./command.ts";
 import { clientCommand } from "./command-input.ts";
 import { optional, wholeNumber } from "./values.ts";
@@ -19,18 +19,7 @@ export const runs: CommandSpec = {
   declare: (command) =>
     command
       .option("--plan <name>", "only of this plan")
-      .addOption(
-        new Option("--status <status>", "only in this status").choices([
-          "running",
-          "paused",
-          "cancelling",
-          "waiting_host",
-          "success",
-          "partial",
-          "failed",
-          "cancelled",
-        ]),
-      )
+      .addOption(new Option("--status <status>", "only in this status").choices(PLAN_RUN_STATUSES))
       .option("--limit <number>", "at most so many, 1 to 200 (default 50)")
       .option("--cursor <cursor>", "go on behind an earlier list"),
   run: (context) => async (options: RunsRunOptions) => {

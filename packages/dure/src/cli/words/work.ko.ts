@@ -1,4 +1,4 @@
-import type { JobStatus } from "../../client/index.ts";
+import type { EscalationSeverity, EscalationStatus, JobStatus } from "../../client/index.ts";
 import type { WorkWords } from "./work.en.ts";
 
 const JOB_STATUSES = {
@@ -32,14 +32,14 @@ const ESCALATION_STATUSES: Readonly<Record<string, string>> = {
   open: "기다림",
   resolved: "결정됨",
   dismissed: "닫힘",
-};
+} satisfies Record<EscalationStatus, string>;
 
 const SEVERITIES: Readonly<Record<string, string>> = {
   critical: "매우 급함",
   high: "급함",
   medium: "보통",
   low: "낮음",
-};
+} satisfies Record<EscalationSeverity, string>;
 
 export const WORK_KO: WorkWords = {
   job: {

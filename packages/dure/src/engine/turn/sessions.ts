@@ -2,7 +2,7 @@ import { DureError } from "../../kernel/errors.ts";
 import type { FileRef } from "../../kernel/files.ts";
 import type { JsonObject } from "../../kernel/json.ts";
 import { sessionIdFor, sessionKeyFor, type TenantView } from "../../kernel/tenant.ts";
-import type { Done } from "../../kernel/turn-events.ts";
+import type { Done, TurnStatus } from "../../kernel/turn-events.ts";
 import type { Database } from "../../durable/database.ts";
 import { pageLimit, pageOf, readCursor, type Page } from "../../durable/page.ts";
 import { forgetSession, takeBackQuestion } from "../../durable/sessions.ts";
@@ -36,7 +36,7 @@ interface SessionRow {
 }
 
 interface FoundTurn {
-  readonly status: "queued" | "running" | "done";
+  readonly status: TurnStatus;
   readonly sessionId: string;
   readonly tenant: string;
   readonly lastSeq: number;

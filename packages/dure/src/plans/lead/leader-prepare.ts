@@ -1,5 +1,6 @@
+import { isRunOver } from "../../kernel/plans.ts";
 import type { Because } from "../../wire/plans.ts";
-import { isRunEnded, type PlanPort } from "../rows/run.ts";
+import type { PlanPort } from "../rows/run.ts";
 import { reportOf, type LeaderParts } from "./leader-parts.ts";
 import type { ValueOrCancel, OrderListener } from "./order-listener.ts";
 import type { RunBook } from "./run-book.ts";
@@ -25,7 +26,7 @@ export class LeaderPrepare {
 
   /** Undefined: nothing is to be done. */
   async prepare(signal: AbortSignal): Promise<{ maxConcurrency: number } | undefined> {
-    const isOver = isRunEnded(this.#book.run.status);
+    const isOver = isRunOver(this.#book.run.status);
     await this.#announceStart();
     // Nothing begins any more.
     if (this.#book.run.status === "cancelling") return { maxConcurrency: 1 };

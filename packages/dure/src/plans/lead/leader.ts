@@ -1,13 +1,9 @@
+import { isRunOver } from "../../kernel/plans.ts";
 import type { Lease } from "../../durable/leases.ts";
 import type { NewEscalation } from "../../kernel/escalation.ts";
 import { buildGraph, type PlanGraph } from "../graph.ts";
 import { decide, openRun } from "../scheduler.ts";
-import {
-  isRunOver,
-  type SchedulerAction,
-  type SchedulerDecision,
-  type SchedulerState,
-} from "../schedule-state.ts";
+import type { SchedulerAction, SchedulerDecision, SchedulerState } from "../schedule-state.ts";
 import { LeaderMerge } from "./leader-merge.ts";
 import { LeaderPrepare } from "./leader-prepare.ts";
 import { reportOf, type LeaderParts } from "./leader-parts.ts";
@@ -17,7 +13,7 @@ import type { CarriedReview } from "../rows/comment-rows.ts";
 import type { OpenOrder, PortChange, RunChange, Settling } from "../rows/run-changes.ts";
 import { portOf, RunBook, type RunEntry } from "./run-book.ts";
 import { decideOrder, REFUSALS, type ClosedOrder, type OrderDecision } from "./run-orders.ts";
-import { isRunEnded, type PlanRun } from "../rows/run.ts";
+import type { PlanRun } from "../rows/run.ts";
 import { entryOf } from "./schedule-entry.ts";
 
 /** Reports that are decided about together. */
@@ -125,7 +121,7 @@ export class RunLeader {
     const opened = await this.#open(graph, maxConcurrency, keepsStatus ? before : "running");
     // A run that had ended is only asked for something: what it decides by itself was announced
     // already.
-    let rests = isRunEnded(before);
+    let rests = isRunOver(before);
     let { state } = opened;
     if (!rests) await this.#carryOut(state, opened.actions);
     else if (!isRunOver(state.status)) this.#dormant = opened;

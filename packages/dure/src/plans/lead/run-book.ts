@@ -6,16 +6,10 @@ import { emit, present } from "../rows/records.ts";
 import type { OpenOrder, PortChange, RunChange, Settling } from "../rows/run-changes.ts";
 import { carryReview, type CarriedReview } from "../rows/comment-rows.ts";
 import { REFUSALS, type ClosedOrder } from "./run-orders.ts";
-import {
-  isRunEnded,
-  ORCHESTRATOR,
-  type PlanPort,
-  type PlanRun,
-  type RunOrder,
-} from "../rows/run.ts";
+import { ORCHESTRATOR, type PlanPort, type PlanRun, type RunOrder } from "../rows/run.ts";
 import type { NewPlatformEvent } from "../../wire/events.ts";
 import { type RunEventData, type RunEventType, eventOfRun } from "../rows/run-event.ts";
-import type { RunOutcome } from "../../kernel/plans.ts";
+import { isRunOver, type RunOutcome } from "../../kernel/plans.ts";
 
 /** What is written of a run in one transaction. */
 export interface RunEntry {
@@ -98,7 +92,7 @@ export class RunBook {
       const { records } = this.#parts;
       await records.changePorts(tx, this.#run.id, changes);
       await records.changeRun(tx, this.#run.id, change);
-      if (change.status !== undefined && isRunEnded(change.status)) {
+      if (change.status !== undefined && isRunOver(change.status)) {
         const names = changes.map(({ position }) => this.portAt(position));
         await records.steps.stop(tx, this.#run.id, [ORCHESTRATOR, ...names]);
       }

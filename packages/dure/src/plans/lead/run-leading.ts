@@ -1,3 +1,4 @@
+import { isRunOver } from "../../kernel/plans.ts";
 import type { Database } from "../../durable/database.ts";
 import type { Lease, Leases } from "../../durable/leases.ts";
 import { Poller, type PollResult } from "../../durable/poller.ts";
@@ -12,7 +13,7 @@ import { RunLeader } from "./leader.ts";
 import { reportOf } from "./leader-parts.ts";
 import { emit, type RunRecords } from "../rows/records.ts";
 import { RunOrphans } from "./run-orphans.ts";
-import { isRunEnded, type PlanPort, type PlanRun } from "../rows/run.ts";
+import type { PlanPort, PlanRun } from "../rows/run.ts";
 import type { Elsewhere } from "./elsewhere.ts";
 import type { RunWork } from "./leader-parts.ts";
 import { aboutRun, escalationFor } from "../ask/triggers.ts";
@@ -179,7 +180,7 @@ export class RunLeading {
     const parts = { records, inbox, announce, clock, logger, ...work };
     const leader = new RunLeader(run, lease, parts);
     led.leader = leader;
-    if (!isRunEnded(run.status)) {
+    if (!isRunOver(run.status)) {
       logger.info({ run: id, lease: lease.epoch }, `run ${id} of ${run.plan.name} is led here`);
     }
     await leader.lead({ signal });
@@ -229,7 +230,7 @@ export class RunLeading {
     const [ports, orders] = await Promise.all([records.ports(run.id), records.orders.open(run.id)]);
     await records.write(lease, async (tx) => {
       for (const { id } of orders) await records.orders.close(tx, id, { ok: false, code, message });
-      if (isRunEnded(run.status)) return;
+      if (isRunOver(run.status)) return;
       const report = reportOf(ports, because);
       await records.changeRun(tx, run.id, { status: "failed", phase: "over", because, report });
       const question = escalationFor("worker-lost", {

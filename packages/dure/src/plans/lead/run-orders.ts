@@ -1,6 +1,6 @@
+import { isRunOver } from "../../kernel/plans.ts";
 import { decide } from "../scheduler.ts";
 import {
-  isRunOver,
   portState,
   type Refusal,
   type SchedulerDecision,
@@ -10,7 +10,6 @@ import type { CarriedReview } from "../rows/comment-rows.ts";
 import { present } from "../rows/records.ts";
 import type { OpenOrder, PortChange, RunChange, Settling } from "../rows/run-changes.ts";
 import {
-  isRunEnded,
   LEFT_OUT,
   RUN_CALLS_EXHAUSTED,
   RUN_TOKENS_EXHAUSTED,
@@ -118,7 +117,7 @@ export function decideOrder(order: RunOrder, view: OrderView): OrderDecision {
 
 /** A run that ended without success is merged once more, or begun if it had ended before that. */
 function decideAgain({ run, state, dormant }: OrderView): OrderDecision {
-  if (!isRunEnded(run.status)) return { refused: "run-going" };
+  if (!isRunOver(run.status)) return { refused: "run-going" };
   if (run.status === "success") return { refused: "run-succeeded" };
 
   return {

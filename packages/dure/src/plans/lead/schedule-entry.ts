@@ -1,16 +1,12 @@
+import { isRunOver } from "../../kernel/plans.ts";
 import type { NewEscalation } from "../../kernel/escalation.ts";
 import { blockReasons } from "../scheduler.ts";
-import {
-  isRunOver,
-  portState,
-  type SchedulerAction,
-  type SchedulerState,
-} from "../schedule-state.ts";
+import { portState, type SchedulerAction, type SchedulerState } from "../schedule-state.ts";
 import { present } from "../rows/records.ts";
 import type { PortChange, RunChange } from "../rows/run-changes.ts";
 import type { RunBook, RunEntry } from "./run-book.ts";
 import type { ClosedOrder } from "./run-orders.ts";
-import { isRunEnded, type PlanPort } from "../rows/run.ts";
+import type { PlanPort } from "../rows/run.ts";
 import { aboutRun, escalationFor } from "../ask/triggers.ts";
 import type { NewPlatformEvent } from "../../wire/events.ts";
 
@@ -107,7 +103,7 @@ function runChangeOf(book: RunBook, { state, actions, entry, isDormant }: Decide
   const isOver = isRunOver(state.status);
   const isEnd = actions.some(({ type }) => type === "end");
   // A run that had ended and of which nothing came to be wanted stays as it was.
-  const rests = isDormant || (isRunEnded(run.status) && isOver && asked.status === undefined);
+  const rests = isDormant || (isRunOver(run.status) && isOver && asked.status === undefined);
   const status = rests || isRunOver(state.status) ? undefined : state.status;
 
   return {

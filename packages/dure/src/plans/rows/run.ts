@@ -5,11 +5,11 @@ import type { Plan } from "../plan.ts";
 import type { RunNode } from "./tree.ts";
 import type {
   PortStatus,
-  RunOutcome,
   Member,
   PlanRunStatus,
   RunPhase,
   StepKind,
+  StepStatus,
 } from "../../kernel/plans.ts";
 
 /** One execution of a plan. */
@@ -98,8 +98,7 @@ export interface PlanStep<Output = unknown> {
   readonly kind: StepKind;
   readonly member: Member | null;
   readonly worker: string | null;
-  /** stopped: its port failed or was cancelled meanwhile; a later try begins it again. */
-  readonly status: "running" | "stopped" | "done";
+  readonly status: StepStatus;
   /** Its port has failed since it ended: the operator was asked about its outcome. */
   readonly told: boolean;
   readonly starts: number;
@@ -124,12 +123,6 @@ export interface PlanStep<Output = unknown> {
    * stored.
    */
   readonly hookToken?: string | undefined;
-}
-
-export function isRunEnded(status: PlanRunStatus): status is RunOutcome {
-  return (
-    status === "success" || status === "partial" || status === "failed" || status === "cancelled"
-  );
 }
 
 /** Orders to a run: from people, and from answers to its escalations. */

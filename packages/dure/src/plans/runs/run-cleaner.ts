@@ -1,3 +1,4 @@
+import { isRunOver } from "../../kernel/plans.ts";
 import type { Lease, Leases } from "../../durable/leases.ts";
 import { codeOf, DureError, messageOf } from "../../kernel/errors.ts";
 import type { Logger } from "../../kernel/logger.ts";
@@ -8,7 +9,7 @@ import { becauseOf } from "../rows/outcomes.ts";
 import type { RunWork } from "../lead/leader-parts.ts";
 import { emit, type RunRecords } from "../rows/records.ts";
 import type { RunQueries } from "./run-queries.ts";
-import { isRunEnded, type PlanRun } from "../rows/run.ts";
+import type { PlanRun } from "../rows/run.ts";
 import { eventOfRun } from "../rows/run-event.ts";
 
 /** Which runs are cleaned, and how. */
@@ -177,7 +178,7 @@ export class RunCleaner {
       records.steps.of(run.id),
       records.orders.open(run.id),
     ]);
-    if (!wasBegun && (!isRunEnded(run.status) || orders.length > 0)) return GOES_ON;
+    if (!wasBegun && (!isRunOver(run.status) || orders.length > 0)) return GOES_ON;
     const refused = await how.whyRefused?.(run);
     if (refused) return refused;
     if (wanted.force || wasBegun) return undefined;

@@ -6,16 +6,10 @@ import { DureError } from "../../kernel/errors.ts";
 import type { TenantView } from "../../kernel/tenant.ts";
 import { channelMessages } from "../rows/channel-rows.ts";
 import type { RunRecords } from "../rows/records.ts";
-import {
-  isRunEnded,
-  ORCHESTRATOR,
-  type PlanPort,
-  type PlanRun,
-  type PlanStep,
-} from "../rows/run.ts";
+import { ORCHESTRATOR, type PlanPort, type PlanRun, type PlanStep } from "../rows/run.ts";
 import { BROKEN_TRIES, triesForBreak } from "../port/tries.ts";
 import type { PlatformEvent } from "../../wire/events.ts";
-import type { PlanRunStatus } from "../../kernel/plans.ts";
+import { isRunOver, type PlanRunStatus } from "../../kernel/plans.ts";
 import { readTranscript } from "../rows/transcript-rows.ts";
 import type {
   ChannelMessage,
@@ -207,7 +201,7 @@ export class RunQueries {
       after,
       signal,
       read: () => this.detail(id, tenant),
-      isOver: ({ status }) => isRunEnded(status),
+      isOver: ({ status }) => isRunOver(status),
       untilOver: (items) => this.#untilEnd(id, items),
     });
     for await (const frame of frames) {
@@ -225,7 +219,7 @@ export class RunQueries {
       yield item;
       if (item.kind !== "event" || item.event.type !== "run.end") continue;
       const now = await this.#records.run(id);
-      if (!now || isRunEnded(now.status)) return;
+      if (!now || isRunOver(now.status)) return;
     }
   }
 }

@@ -1,13 +1,7 @@
 import { DureError } from "../../kernel/errors.ts";
-import type { Member } from "../../kernel/plans.ts";
+import { isRunOver, type Member } from "../../kernel/plans.ts";
 import { grantable } from "../ask/grants.ts";
-import {
-  isRunEnded,
-  type PlanPort,
-  type PlanRun,
-  type PlanStep,
-  type RunOrder,
-} from "../rows/run.ts";
+import type { PlanPort, PlanRun, PlanStep, RunOrder } from "../rows/run.ts";
 import { workerOf } from "../plan.ts";
 import { MAX_TRIES } from "../port/tries.ts";
 import { willHear } from "./hearing.ts";
@@ -98,7 +92,7 @@ export function assertListens(
 }
 
 function assertPortGoesOn(run: PlanRun, port: PlanPort): void {
-  if (isRunEnded(run.status)) {
+  if (isRunOver(run.status)) {
     throw new DureError("RUN_OVER", `The run ${run.id} has ended: ${run.status}.`, {
       class: "conflict",
       hint: retryHint(run, port),

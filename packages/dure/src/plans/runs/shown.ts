@@ -1,4 +1,4 @@
-import { STALLED_AFTER_MS } from "../../kernel/plans.ts";
+import { isRunOver, STALLED_AFTER_MS } from "../../kernel/plans.ts";
 import type { PlanDefinition, PlanView as ShownPlan } from "../../wire/plans.ts";
 import type {
   FeedbackLoop,
@@ -16,7 +16,7 @@ import { withoutPassword } from "../workspace/remote.ts";
 import { compareClaim } from "../workers/claims.ts";
 import type { PlanView } from "./plan-library.ts";
 import type { PortDetail, RunDetail } from "./run-queries.ts";
-import { isRunEnded, LEFT_OUT, type PlanPort, type PlanRun, type PlanStep } from "../rows/run.ts";
+import { LEFT_OUT, type PlanPort, type PlanRun, type PlanStep } from "../rows/run.ts";
 
 /**
  * Plans and runs as people look at them: without the machine's own paths and secrets. Pure. `now`
@@ -192,7 +192,7 @@ function isWaiting({ status, waiting }: PlanStep): boolean {
 }
 
 function isChannelClosed({ status }: PlanPort, run: Pick<PlanRun, "status">): boolean {
-  return isRunEnded(run.status) || status === "succeeded" || status === "cancelled";
+  return isRunOver(run.status) || status === "succeeded" || status === "cancelled";
 }
 
 /** A port that failed has asked a person, unless a person left it out. */
