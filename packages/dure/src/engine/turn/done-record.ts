@@ -61,7 +61,7 @@ export function doneOf(
     slotsCard: payload.slotsCard,
     receipt: payload.receipt,
     receipts: payload.receipts,
-  });
+  } satisfies Record<keyof Done, unknown>);
 }
 
 /** What a snapshot tells beside the members of the state. */
