@@ -2,6 +2,7 @@
 
 import { readFile } from "node:fs/promises";
 import path from "node:path";
+import { BOT_TOKENS } from "../../packages/dure/src/kernel/bot-tokens.ts";
 import { VARIABLES } from "../../packages/dure/src/team/environment.ts";
 import { SETTINGS } from "../../packages/dure/src/team/limits.ts";
 import { root } from "../processes.ts";
@@ -13,8 +14,11 @@ const SOURCES = [
   "team/config.ts",
   "engine/files/load-service-schema.ts",
   "schedules/decide-due.ts",
+  "kernel/locales.ts",
   "plans/plan-schema.ts",
 ];
+
+const TOKENS = new Intl.ListFormat("en-GB");
 
 /** The page `configuration.md`. */
 export async function configurationPage(): Promise<string> {
@@ -34,6 +38,10 @@ export async function configurationPage(): Promise<string> {
     "secret" in one ? "yes" : "",
   ]);
 
+  const tokens = Object.values(BOT_TOKENS)
+    .flat()
+    .map((name) => codeOf(`${name}_<AGENT>`));
+
   return `${[
     "# Configuration",
     MADE,
@@ -45,8 +53,7 @@ export async function configurationPage(): Promise<string> {
     "## Environment",
     "It goes before the configuration. A secret is never printed, logged or stored.",
     tableOf(["variable", "is", "allowed", "secret"], variables),
-    "Accounts of agents on platforms are `DISCORD_TOKEN_<AGENT>`, `SLACK_BOT_TOKEN_<AGENT>` and " +
-      "`SLACK_APP_TOKEN_<AGENT>`.",
+    `Accounts of agents on platforms are ${TOKENS.format(tokens)}.`,
   ].join("\n\n")}\n`;
 }
 

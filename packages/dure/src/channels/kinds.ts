@@ -1,10 +1,18 @@
+import type { BOT_TOKENS } from "../kernel/bot-tokens.ts";
 import type { ChannelKind, RoomIds } from "./channel-kind.ts";
 import { discord } from "./discord/discord.ts";
 import { slack } from "./slack/slack.ts";
 import { web } from "./web/web.ts";
 
-/** The kinds that a team can name without an import. A new one is its folder and its line here. */
-const KINDS: readonly ChannelKind[] = [web(), discord(), slack()];
+const OF_DURE = { web: web(), discord: discord(), slack: slack() } as const satisfies Record<
+  keyof typeof BOT_TOKENS,
+  ChannelKind
+>;
+/**
+ * The kinds that a team can name without an import. A new one is its folder, its line here, and its
+ * tokens.
+ */
+const KINDS: readonly ChannelKind[] = Object.values(OF_DURE);
 
 /** What stands in `rooms.adapters`: the name of a kind of dure, or a kind. */
 export type ChannelChoice = string | ChannelKind;

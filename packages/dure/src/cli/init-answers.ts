@@ -1,13 +1,14 @@
+import type { Locale } from "../kernel/locales.ts";
 import type { Finding } from "./doctor/finding.ts";
-import type { Locale } from "../engine/texts.ts";
+import { keyFactsOf, type KeyedProvider } from "../models/providers.ts";
 import { LANGUAGE_QUESTION, LANGUAGES, WORDS, type Wording } from "./init-words.ts";
 import { wordsOf, type CliWords } from "./words/words.ts";
 
 /** Providers whose key a new team can begin with, each with the model that it begins with. */
 export const FIRST_MODELS = {
-  anthropic: { key: "ANTHROPIC_API_KEY", model: "anthropic:claude-haiku-4-5" },
-  openai: { key: "OPENAI_API_KEY", model: "openai:gpt-4.1-mini" },
-} as const;
+  anthropic: { key: keyFactsOf("anthropic").key, model: "anthropic:claude-haiku-4-5" },
+  openai: { key: keyFactsOf("openai").key, model: "openai:gpt-4.1-mini" },
+} as const satisfies Record<KeyedProvider, { key: string; model: string }>;
 export type Provider = keyof typeof FIRST_MODELS;
 
 /** Each beginning has the one before it too. */

@@ -45,7 +45,7 @@ interface Dialect {
  * Anthropic, "Service tiers" (`auto`, `standard_only`); ai-sdk.dev, "Google Generative AI provider",
  * `serviceTier`.
  */
-const DIALECTS: Partial<Record<Speaking, Dialect>> = {
+const DIALECTS: Readonly<Record<Speaking, Dialect | undefined>> = {
   openai: {
     key: "openai",
     verbosity: "textVerbosity",
@@ -58,6 +58,8 @@ const DIALECTS: Partial<Record<Speaking, Dialect>> = {
     otherKeys: ["googleVertex", "vertex"],
     serviceTiers: { default: "standard", flex: "flex", priority: "priority" },
   },
+  "ai-sdk": undefined,
+  offline: undefined,
 };
 
 /** What a provider has not of the settings; undefined: nothing. Pure. */

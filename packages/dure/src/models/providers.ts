@@ -21,8 +21,11 @@ export interface ProviderSetting {
 interface Provider {
   /** As people write it. Absent: as it is named here. */
   readonly title?: string;
-  /** Where people keep the key; only named in errors. Absent: no key needed. */
-  readonly keyVariable?: string;
+  /**
+   * Variables of the environment with its key and its address (team/environment.ts reads them).
+   * Undefined: no key needed.
+   */
+  readonly variables: { readonly key: string; readonly baseUrl: string } | undefined;
   /** Absent: an address has to be given. */
   readonly defaultBaseUrl?: string;
   /**
@@ -60,7 +63,7 @@ interface Connection {
 const PROVIDERS = {
   openai: {
     title: "OpenAI",
-    keyVariable: "OPENAI_API_KEY",
+    variables: { key: "OPENAI_API_KEY", baseUrl: "OPENAI_BASE_URL" },
     defaultBaseUrl: "https://api.openai.com/v1",
     normalizeBaseUrl: withVersionIfBare,
     open: async (model, { apiKey, baseURL }) => {
@@ -74,7 +77,7 @@ const PROVIDERS = {
   },
   anthropic: {
     title: "Anthropic",
-    keyVariable: "ANTHROPIC_API_KEY",
+    variables: { key: "ANTHROPIC_API_KEY", baseUrl: "ANTHROPIC_BASE_URL" },
     defaultBaseUrl: "https://api.anthropic.com/v1",
     // ANTHROPIC_BASE_URL as Anthropic's own tools read it has no version segment; the AI SDK wants
     // one.
@@ -85,6 +88,7 @@ const PROVIDERS = {
     },
   },
   "openai-compatible": {
+    variables: undefined,
     normalizeBaseUrl: withVersionIfBare,
     open: async (model, { apiKey, baseURL }) => {
       const { createOpenAICompatible } = await import("@ai-sdk/openai-compatible");
@@ -107,11 +111,13 @@ const PROVIDERS = {
   },
   /** Any other provider, whose model is given as an object. */
   "ai-sdk": {
+    variables: undefined,
     defaultBaseUrl: "ai-sdk://",
     normalizeBaseUrl: String,
     open: () => Promise.reject(new Error("It is given as an object.")),
   },
   offline: {
+    variables: undefined,
     defaultBaseUrl: "offline://",
     normalizeBaseUrl: String,
     open: async (model, { offline }) => offline.languageModel(model),
@@ -120,10 +126,25 @@ const PROVIDERS = {
 
 export const PROVIDER_NAMES = Object.keys(PROVIDERS) as readonly ProviderName[];
 
+/** Those that want a key. */
+export type KeyedProvider = {
+  [Name in ProviderName]: (typeof PROVIDERS)[Name]["variables"] extends undefined ? never : Name;
+}[ProviderName];
+
+export const KEYED_PROVIDERS = PROVIDER_NAMES.filter(
+  (name): name is KeyedProvider => PROVIDERS[name].variables !== undefined,
+);
+
+/** How people write a provider, and the variables with its key and its address. */
+export function keyFactsOf(name: KeyedProvider) {
+  const { title, variables } = PROVIDERS[name];
+  return { title, ...variables };
+}
+
 /** Facts of a provider that its errors carry: how people write it, and the variable of its key. */
 export function providerFactsOf(name: ProviderName): Readonly<Record<string, string>> {
-  const { title = name, keyVariable }: Provider = PROVIDERS[name];
-  return onlyDefined({ title, keyVariable });
+  const { title = name, variables }: Provider = PROVIDERS[name];
+  return onlyDefined({ title, keyVariable: variables?.key });
 }
 
 /**
@@ -187,15 +208,16 @@ function objectMissing(model: string): DureError {
 
 function keyOf(llm: LlmRef, provider: Provider, settings: ProviderSettings): string {
   const apiKey = settings[llm.provider]?.apiKey ?? "";
-  if (provider.keyVariable === undefined || apiKey !== "") return apiKey;
+  if (provider.variables === undefined || apiKey !== "") return apiKey;
+  const { key } = provider.variables;
 
   throw new DureError(
     "MODEL_KEY_MISSING",
-    `The model ${llm.provider}:${llm.model} needs a key, and ${provider.keyVariable} is not set.`,
+    `The model ${llm.provider}:${llm.model} needs a key, and ${key} is not set.`,
     {
       class: "unavailable",
-      hint: `Set ${provider.keyVariable}, or use the model "offline".`,
-      details: { provider: llm.provider, variable: provider.keyVariable },
+      hint: `Set ${key}, or use the model "offline".`,
+      details: { provider: llm.provider, variable: key },
     },
   );
 }

@@ -51,12 +51,6 @@ const NAME = {
   labelPrefix: "dure.",
 } as const;
 
-/** Values of `gen_ai.provider.name`; what is not listed there is named as we name it. */
-const PROVIDER_VALUE: Readonly<Record<string, string>> = {
-  openai: "openai",
-  anthropic: "anthropic",
-};
-
 /**
  * SHA-256 of the canonical JSON of a request, hexadecimal: tells whether two prompts were equal
  * without keeping either.
@@ -232,7 +226,7 @@ export function startCallSpan(
     kind: SpanKind.CLIENT,
     attributes: {
       [NAME.operation]: "chat",
-      [NAME.provider]: PROVIDER_VALUE[llm.provider] ?? llm.provider,
+      [NAME.provider]: llm.provider,
       [NAME.requestModel]: llm.model,
       [NAME.maxTokens]: call.maxOutputTokens,
       [NAME.outputType]: call.request.output ? "json" : "text",

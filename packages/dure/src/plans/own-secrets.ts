@@ -1,3 +1,4 @@
+import { BOT_TOKENS } from "../kernel/bot-tokens.ts";
 import { DureError } from "../kernel/errors.ts";
 import { variablesOfServers } from "./agents/mcp-servers.ts";
 import { rolesOf } from "./network-needs.ts";
@@ -5,10 +6,13 @@ import type { Plan } from "./plan.ts";
 
 /**
  * Variables with which dure opens its own doors: its database, its server, its webhook, the bots of
- * its agents on any platform (`<PLATFORM>_BOT_TOKEN_<AGENT>`; Discord's have no `BOT_`). Source:
- * team/environment.ts.
+ * its agents on its platforms and on those of the team's own (`<PLATFORM>_BOT_TOKEN_<AGENT>`).
  */
-const OWN = /^(?:DURE_.*|DATABASE_URL|DISCORD_TOKEN_.*|[A-Z0-9]+_(?:BOT|APP)_TOKEN.*)$/i;
+const OWN = new RegExp(
+  `^(?:DURE_.*|DATABASE_URL|(?:${Object.values(BOT_TOKENS).flat().join("|")})_.*|` +
+    "[A-Z0-9]+_(?:BOT|APP)_TOKEN.*)$",
+  "iu",
+);
 
 export const OWN_SECRET_HINT =
   "Take it out of env; a worker that needs such a value gets it by a variable of another name.";

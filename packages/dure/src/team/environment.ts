@@ -2,6 +2,8 @@ import { existsSync } from "node:fs";
 import path from "node:path";
 import { DureError, messageOf } from "../kernel/errors.ts";
 import { parseModelNames } from "../models/card.ts";
+import { KEYED_PROVIDERS, keyFactsOf, type KeyedProvider } from "../models/providers.ts";
+import { BOT_TOKENS } from "../kernel/bot-tokens.ts";
 import { closest } from "../kernel/closest.ts";
 
 /** A variable that dure reads: what it is called, what may stand in it, and what for. */
@@ -30,6 +32,30 @@ const wholeNumber =
 const yesOrNo = (text: string): boolean | undefined =>
   ({ true: true, "1": true, false: false, "0": false })[text.toLowerCase()];
 const ADDRESS = "an address that begins with http:// or https://";
+
+interface Secret extends Variable<string> {
+  readonly secret: true;
+}
+
+function keysOfProviders(): { readonly [Name in KeyedProvider as `${Name}ApiKey`]: Secret } {
+  const rows = KEYED_PROVIDERS.map((provider): [string, Secret] => {
+    const about = { allowed: "a key", description: `key for ${provider}: models` };
+    const { key: name } = keyFactsOf(provider);
+    return [`${provider}ApiKey`, { name, read: anyText, ...about, secret: true }];
+  });
+  return Object.fromEntries(rows) as ReturnType<typeof keysOfProviders>;
+}
+
+function addressesOfProviders(): {
+  readonly [Name in KeyedProvider as `${Name}BaseUrl`]: Variable<string>;
+} {
+  const rows = KEYED_PROVIDERS.map((provider): [string, Variable<string>] => {
+    const { title, baseUrl: name } = keyFactsOf(provider);
+    const description = `address of the ${title} API or one that speaks like it`;
+    return [`${provider}BaseUrl`, { name, read: address, allowed: ADDRESS, description }];
+  });
+  return Object.fromEntries(rows) as ReturnType<typeof addressesOfProviders>;
+}
 
 /**
  * Every variable that dure reads, and nothing else is read. Source: docs/spec/platform §2,
@@ -87,32 +113,8 @@ export const VARIABLES = {
     allowed: "offline, or provider:model such as anthropic:claude-sonnet-4-5; several with commas",
     description: "model of every agent, before the configuration and the cards",
   },
-  openaiApiKey: {
-    name: "OPENAI_API_KEY",
-    read: anyText,
-    allowed: "a key",
-    description: "key for openai: models",
-    secret: true,
-  },
-  anthropicApiKey: {
-    name: "ANTHROPIC_API_KEY",
-    read: anyText,
-    allowed: "a key",
-    description: "key for anthropic: models",
-    secret: true,
-  },
-  openaiBaseUrl: {
-    name: "OPENAI_BASE_URL",
-    read: address,
-    allowed: ADDRESS,
-    description: "address of the OpenAI API or one that speaks like it",
-  },
-  anthropicBaseUrl: {
-    name: "ANTHROPIC_BASE_URL",
-    read: address,
-    allowed: ADDRESS,
-    description: "address of the Anthropic API or one that speaks like it",
-  },
+  ...keysOfProviders(),
+  ...addressesOfProviders(),
   memorySummarizeThreshold: {
     name: "MEMORY_SUMMARIZE_THRESHOLD",
     read: wholeNumber(2, 1_000),
@@ -220,8 +222,8 @@ export type Environment = { readonly [Key in VariableKey]?: ValueOf<(typeof VARI
   readonly warnings: readonly string[];
 };
 
-/** `DISCORD_TOKEN_<AGENT>`; the agent's id in upper case. */
-const DISCORD_TOKEN = /^DISCORD_TOKEN_([A-Z0-9_]+)$/;
+/** The agent's id in upper case stands behind it. */
+const DISCORD_TOKEN = new RegExp(`^${BOT_TOKENS.discord[0]}_([A-Z0-9_]+)$`, "u");
 
 /** What a platform of rooms may ask for. */
 const CHANNEL_VARIABLE = /^[A-Z][A-Z0-9]*_(API_URL|(BOT_|APP_)?TOKEN(_[A-Z0-9_]+)?)$/;

@@ -1,3 +1,4 @@
+import type { Locale } from "../kernel/locales.ts";
 import { IDLE_MS } from "../durable/embedded/caretaker.ts";
 import { valueAt } from "../engine/files/load-service-document.ts";
 import { MEMORY_DEFAULTS, type SummaryPrompts } from "../engine/agent/memory.ts";
@@ -18,7 +19,12 @@ import {
 } from "../models/card.ts";
 import { NO_MODEL } from "../models/no-model.ts";
 import type { PriceTable } from "../models/prices.ts";
-import type { ProviderSettings } from "../models/providers.ts";
+import {
+  KEYED_PROVIDERS,
+  keyFactsOf,
+  type KeyedProvider,
+  type ProviderSettings,
+} from "../models/providers.ts";
 import { SERVER_LIMITS } from "../server/limits.ts";
 import type { ServerLimits } from "../server/server.ts";
 import type { LoadedTeam, TeamConfig } from "./config.ts";
@@ -51,7 +57,7 @@ const serverLimit = (name: string, fallback: number, unit: string): Setting<numb
  * configuration before the default.
  */
 export const SETTINGS = {
-  locale: value<"ko" | "en">({ path: ["locale"], fallback: "en", source: "docs/spec/platform §2" }),
+  locale: value<Locale>({ path: ["locale"], fallback: "en", source: "docs/spec/platform §2" }),
   timeZone: value<string>({
     path: ["timeZone"],
     fallback: "UTC",
@@ -578,9 +584,9 @@ export function resolveLimits(team: TeamValues, environment: Environment): Resol
 
 /** Used when a key is set and neither `DURE_MODEL` nor the configuration names a model. */
 const MODEL_OF_KEY = {
-  anthropicApiKey: "anthropic:claude-sonnet-4-5",
-  openaiApiKey: "openai:gpt-4.1-mini",
-} as const;
+  anthropic: "anthropic:claude-sonnet-4-5",
+  openai: "openai:gpt-4.1-mini",
+} as const satisfies Record<KeyedProvider, string>;
 
 /**
  * The model of the team: `DURE_MODEL`, else the configuration's, else that of the key that is set,
@@ -593,10 +599,10 @@ export function modelOf(config: TeamConfig, environment: Environment): Llm {
   }
   if (config.model) return config.model;
 
-  const key = keyThatIsSet(environment);
-  if (key === undefined) return offlineModelOf(config);
+  const provider = keyThatIsSet(environment);
+  if (provider === undefined) return offlineModelOf(config);
 
-  return parseModelNames(MODEL_OF_KEY[key]);
+  return parseModelNames(MODEL_OF_KEY[provider]);
 }
 
 /** Whether the team, or an agent by its card in the configuration, has the model of a provider. */
@@ -614,10 +620,10 @@ function offlineModelOf({ model, offlineModels }: TeamConfig): Llm {
   return parseModelNames(own === undefined ? `offline:${NO_MODEL}` : `offline:${own}`);
 }
 
-function keyThatIsSet(environment: Environment): keyof typeof MODEL_OF_KEY | undefined {
-  return (["anthropicApiKey", "openaiApiKey"] as const).find(
-    (name) => environment[name] !== undefined,
-  );
+/** The first one of `MODEL_OF_KEY`. */
+function keyThatIsSet(environment: Environment): KeyedProvider | undefined {
+  const providers = Object.keys(MODEL_OF_KEY) as KeyedProvider[];
+  return providers.find((name) => environment[`${name}ApiKey`] !== undefined);
 }
 
 /** The model for every agent, whatever its card says: `DURE_MODEL` with a real provider. */
@@ -666,18 +672,12 @@ export function serverLimitsOf(settings: Settings): ServerLimits {
 
 /** Keys and addresses of providers, for `Models`. */
 export function providersOf(environment: Environment): ProviderSettings {
-  const { openaiApiKey, openaiBaseUrl, anthropicApiKey, anthropicBaseUrl } = environment;
-  const openai = {
-    apiKey: openaiApiKey,
-    baseUrl: openaiBaseUrl,
-  };
-
-  const anthropic = {
-    apiKey: anthropicApiKey,
-    baseUrl: anthropicBaseUrl,
-  };
-
-  return { openai, anthropic, "openai-compatible": openai };
+  const settingOf = (name: KeyedProvider) => ({
+    apiKey: environment[`${name}ApiKey`],
+    baseUrl: environment[`${name}BaseUrl`],
+  });
+  const keyed = KEYED_PROVIDERS.map((name) => [name, settingOf(name)] as const);
+  return { ...Object.fromEntries(keyed), "openai-compatible": settingOf("openai") };
 }
 
 /** `default (docs/spec/platform §2)`, `dure.yaml:7`, `PORT`. */
@@ -738,11 +738,11 @@ function modelSetting({ config, document }: TeamValues, environment: Environment
     }
     if (config.model) return fileOrigin(document, ["model"]);
 
-    const key = keyThatIsSet(environment);
+    const provider = keyThatIsSet(environment);
 
-    return key === undefined
+    return provider === undefined
       ? { kind: "default", source: "docs/spec/platform §2" }
-      : { kind: "environment", variable: VARIABLES[key].name };
+      : { kind: "environment", variable: keyFactsOf(provider).key };
   }
 }
 
@@ -775,7 +775,8 @@ function budgetText({ tokens, microUsd }: BudgetLimit): string {
 }
 
 function secretSettings(environment: Environment): ResolvedSetting[] {
-  return (["databaseUrl", "token", "openaiApiKey", "anthropicApiKey"] as const).map((key) => {
+  const keys = KEYED_PROVIDERS.map((name) => `${name}ApiKey` as const);
+  return (["databaseUrl", "token", ...keys] as const).map((key) => {
     const isSet = environment[key] !== undefined;
     const variable = VARIABLES[key].name;
 

@@ -1,3 +1,4 @@
+import { botTokenOf } from "../../kernel/bot-tokens.ts";
 import { DureError, messageOf } from "../../kernel/errors.ts";
 import {
   ChannelError,
@@ -371,7 +372,7 @@ export class DiscordAdapter implements ChannelAdapter {
   }
 
   accountKey(agent: string): string {
-    return `DISCORD_TOKEN_${agent.toUpperCase().replaceAll("-", "_")}`;
+    return botTokenOf(agent, "DISCORD_TOKEN");
   }
 
   async check(

@@ -1,3 +1,4 @@
+import { botTokenOf } from "../../kernel/bot-tokens.ts";
 import type { ChannelEnvironment, ChannelKind } from "../channel-kind.ts";
 import { refuseSharedTokens } from "../shared-tokens.ts";
 import { DISCORD } from "./mapping.ts";
@@ -53,12 +54,9 @@ function refuseShared(agents: readonly string[], environment: ChannelEnvironment
 }
 
 function variableOf(agent: string): string {
-  return `DISCORD_TOKEN_${agent.toUpperCase().replaceAll("-", "_")}`;
+  return botTokenOf(agent, "DISCORD_TOKEN");
 }
 
-/**
- * Variables know only capitals and underscores: `DISCORD_TOKEN_NIGHT_OWL` is that of `night-owl`.
- */
 function tokenOf(agent: string, { discordTokens }: ChannelEnvironment): string | undefined {
   return discordTokens[agent.toLowerCase().replaceAll("-", "_")];
 }

@@ -1,3 +1,4 @@
+import { botTokenOf } from "../../kernel/bot-tokens.ts";
 import { DureError } from "../../kernel/errors.ts";
 import {
   ChannelError,
@@ -29,7 +30,6 @@ import {
   tsOf,
   WIRE_TEXT_LENGTH,
 } from "./mapping.ts";
-import { botTokenName } from "./names.ts";
 import { loadSlackPackages, type SlackPackages } from "./packages.ts";
 import { Reader, THREAD_NAME_LENGTH } from "./reader.ts";
 import { earliestTs, namedThread, searchMessage } from "./search.ts";
@@ -298,7 +298,7 @@ export class SlackAdapter implements ChannelAdapter {
   }
 
   accountKey(agent: string): string {
-    return botTokenName(agent);
+    return botTokenOf(agent, "SLACK_BOT_TOKEN");
   }
 
   async check(

@@ -1,7 +1,7 @@
+import { botTokenOf } from "../../kernel/bot-tokens.ts";
 import type { ChannelEnvironment, ChannelKind } from "../channel-kind.ts";
 import { refuseSharedTokens, type NamedToken } from "../shared-tokens.ts";
 import { SLACK } from "./mapping.ts";
-import { appTokenName, botTokenName } from "./names.ts";
 import type { SlackTokens } from "./slack-adapter.ts";
 
 const KIND: ChannelKind = {
@@ -12,7 +12,7 @@ const KIND: ChannelKind = {
   },
   hasAccount: (agent, environment) => tokensOf(agent, environment) !== undefined,
   accountHint: (agent) =>
-    `Set ${botTokenName(agent)} and ${appTokenName(agent)} to the tokens of its app, ` +
+    `Set ${botTokenOf(agent, "SLACK_BOT_TOKEN")} and ${botTokenOf(agent, "SLACK_APP_TOKEN")} to the tokens of its app, ` +
     "or SLACK_BOT_TOKEN and SLACK_APP_TOKEN to those of one app for all agents.",
   open: async ({ environment, accounts, channels }) => {
     refuseShared(Object.keys(accounts), environment);
@@ -61,8 +61,8 @@ function refuseShared(agents: readonly string[], environment: ChannelEnvironment
       "Give each of them an app of its own. Or set SLACK_BOT_TOKEN and SLACK_APP_TOKEN alone: " +
       "then one app speaks for all agents that have none of their own.",
   };
-  const bots = own.flatMap((agent) => named(agent, botTokenName(agent)));
-  const apps = own.flatMap((agent) => named(agent, appTokenName(agent)));
+  const bots = own.flatMap((agent) => named(agent, botTokenOf(agent, "SLACK_BOT_TOKEN")));
+  const apps = own.flatMap((agent) => named(agent, botTokenOf(agent, "SLACK_APP_TOKEN")));
   refuseSharedTokens([...bots, ...named(shared[0], "SLACK_BOT_TOKEN")], refused);
   refuseSharedTokens([...apps, ...named(shared[0], "SLACK_APP_TOKEN")], refused);
 }
@@ -71,7 +71,11 @@ function refuseShared(agents: readonly string[], environment: ChannelEnvironment
 function tokensOf(agent: string, environment: ChannelEnvironment): SlackTokens | undefined {
   const variable = (name: string): string | undefined => environment.variable?.(name);
   const pairs = [
-    [variable(botTokenName(agent)), variable(appTokenName(agent)), false],
+    [
+      variable(botTokenOf(agent, "SLACK_BOT_TOKEN")),
+      variable(botTokenOf(agent, "SLACK_APP_TOKEN")),
+      false,
+    ],
     [variable("SLACK_BOT_TOKEN"), variable("SLACK_APP_TOKEN"), true],
   ] as const;
   return pairs.flatMap(([bot, app, isShared]) => (bot && app ? [{ bot, app, isShared }] : []))[0];
