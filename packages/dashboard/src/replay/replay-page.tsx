@@ -13,9 +13,10 @@ import { useServerKorean } from "../use-server-korean.ts";
 import { spanOf } from "../when.ts";
 import { en } from "./text.en.ts";
 import { ko, type ReplayText } from "./text.ko.ts";
+import type { Language } from "../words.ts";
 import "./replay.css";
 
-const WORDS: Readonly<Record<"ko" | "en", ReplayText>> = { ko, en };
+const WORDS: Readonly<Record<Language, ReplayText>> = { ko, en };
 
 function useWords(): ReplayText {
   return WORDS[useLanguage().language];

@@ -25,9 +25,10 @@ import { en } from "./text.en.ts";
 import { ko, type TraceText } from "./text.ko.ts";
 import { isUnderWay, traceRows, type TraceRow } from "./trace-rows.ts";
 import { ToPlace } from "./to-place.tsx";
+import type { Language } from "../words.ts";
 import "./traces.css";
 
-const WORDS: Readonly<Record<"ko" | "en", TraceText>> = { ko, en };
+const WORDS: Readonly<Record<Language, TraceText>> = { ko, en };
 
 /** While something takes place the chain is read again, milliseconds. */
 const READ_EVERY_MS = 3_000;

@@ -1,10 +1,10 @@
+import { LOCALES } from "../kernel/locales.ts";
 import { execFile } from "node:child_process";
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { LOCALES } from "../engine/texts.ts";
 import { BEGINNINGS, FIRST_MODELS } from "./init-answers.ts";
 
 /** `npm create dure` says what is wrong before it installs anything. */

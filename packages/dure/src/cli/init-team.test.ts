@@ -1,9 +1,9 @@
+import { LOCALES } from "../kernel/locales.ts";
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { expect, test } from "vitest";
 import { parse } from "yaml";
-import { LOCALES } from "../engine/texts.ts";
 import { initTeam } from "./init-team.ts";
 
 test.each(LOCALES)(

@@ -1,5 +1,5 @@
+import type { Locale } from "../kernel/locales.ts";
 import type { Beginning, Provider } from "./init-answers.ts";
-import type { Locale } from "../engine/texts.ts";
 
 /** What is said of a team that was made, in its language. */
 export const MADE: Readonly<Record<Locale, MadeWords>> = {

@@ -1,4 +1,4 @@
-import type { Locale } from "../engine/texts.ts";
+import type { Locale } from "../kernel/locales.ts";
 
 /**
  * The language of a terminal: Korean where its locale is, else English. Pure. @param locale such as

@@ -1,9 +1,9 @@
+import { LOCALES } from "../kernel/locales.ts";
 import { mkdtemp, readdir, readFile, realpath, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
-import { LOCALES } from "../engine/texts.ts";
 import { agentServices } from "../team/agents.ts";
 import { loadTeam } from "../team/config.ts";
 import { withSkills } from "../team/skills.ts";

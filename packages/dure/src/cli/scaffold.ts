@@ -1,3 +1,4 @@
+import type { Locale } from "../kernel/locales.ts";
 import { cp, mkdir, readdir, readFile, rename, writeFile } from "node:fs/promises";
 import { existsSync } from "node:fs";
 import path from "node:path";
@@ -6,7 +7,6 @@ import { Script } from "node:vm";
 import { LOAD_SKILL } from "../engine/agent/skills.ts";
 import { TEAM_TOOLS } from "../engine/agent/team-tools.ts";
 import { READY_TOOLS } from "../engine/files/load-service.ts";
-import type { Locale } from "../engine/texts.ts";
 import { codeOf, DureError } from "../kernel/errors.ts";
 import { isTeamFolder } from "../team/config-files.ts";
 import { toolsInFolder } from "../team/own-tools.ts";

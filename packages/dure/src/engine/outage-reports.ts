@@ -1,8 +1,9 @@
+import type { Locale } from "../kernel/locales.ts";
 import type { Database } from "../durable/database.ts";
 import { raiseEscalations, settleEscalation } from "../escalations/inbox.ts";
 import type { NewEscalation } from "../kernel/escalation.ts";
 import type { ModelOutage } from "../models/outages.ts";
-import { localeOf, type Locale } from "./texts.ts";
+import { localeOf } from "./texts.ts";
 
 /** Wakes the turns that wait for a model, in every process. */
 export const RETRY_MODELS_TOPIC = "retry-models";

@@ -1,12 +1,8 @@
+import type { Locale } from "../kernel/locales.ts";
 import { codeOf, DureError } from "../kernel/errors.ts";
 import { isNetworkError } from "../models/failures.ts";
 
-/**
- * What the engine itself says to a person. Services may say it in their own words with `onError`.
- */
-export type Locale = "ko" | "en";
-
-export const LOCALES = ["ko", "en"] as const satisfies readonly Locale[];
+/** What the engine itself says to a person. Services may say it in their own words with `onError`. */
 
 /** Why a turn failed, for the person. Source: docs/spec/conversation §3. */
 export type TroubleClass =

@@ -1,9 +1,8 @@
+import type { Locale } from "../kernel/locales.ts";
 import type { SuggestedAction } from "../kernel/escalation.ts";
 
-export type ActionLocale = "ko" | "en";
-
 /** What the answers that dure itself suggests are called, by their code. */
-const ACTION_WORDS: Readonly<Record<string, Readonly<Record<ActionLocale, string>>>> = {
+const ACTION_WORDS: Readonly<Record<string, Readonly<Record<Locale, string>>>> = {
   approve: { ko: "승인", en: "Approve" },
   reject: { ko: "거절", en: "Reject" },
   happened: { ko: "처리됐어요", en: "It happened" },
@@ -32,7 +31,7 @@ const ACTION_WORDS: Readonly<Record<string, Readonly<Record<ActionLocale, string
 /** The action with its label in one language; an answer of a tool keeps its own. Pure. */
 export function inLocale<Action extends Pick<SuggestedAction, "code" | "label">>(
   action: Action,
-  locale: ActionLocale,
+  locale: Locale,
 ): Action {
   const words = action.code === undefined ? undefined : ACTION_WORDS[action.code];
   return words ? { ...action, label: words[locale] } : action;

@@ -1,3 +1,4 @@
+import type { Locale } from "../kernel/locales.ts";
 import { codeOf, DureError } from "../kernel/errors.ts";
 import {
   MAX_INPUT,
@@ -19,7 +20,7 @@ import type { Notifications } from "../durable/notify.ts";
 import { pageOf, readCursor, type Page } from "../durable/page.ts";
 import { storable } from "../durable/storable.ts";
 import { UNATTENDED_TOPIC } from "../durable/turns.ts";
-import { inLocale, type ActionLocale } from "./action-words.ts";
+import { inLocale } from "./action-words.ts";
 import type { Escalation } from "../wire/escalations.ts";
 
 /** Wakes the routers that move open escalations to their next step. */
@@ -123,7 +124,7 @@ const MAX_PAGE = 200;
 export class Inbox {
   readonly #database: Database;
   readonly #notifications: Pick<Notifications, "publish">;
-  readonly #locale: ActionLocale;
+  readonly #locale: Locale;
   readonly #listeners = new Set<{
     readonly match: EscalationMatch;
     readonly listener: ResolvedListener;
@@ -134,7 +135,7 @@ export class Inbox {
     database: Database;
     notifications: Pick<Notifications, "publish">;
     /** Of the labels of suggested actions. Default `en`. */
-    locale?: ActionLocale | undefined;
+    locale?: Locale | undefined;
   }) {
     this.#database = options.database;
     this.#notifications = options.notifications;
@@ -556,7 +557,7 @@ function codedJobAction(action: SuggestedAction): SuggestedAction {
 
 const JOB_ACTION_CODES: Readonly<Record<string, string>> = { retry: "try-again", leave: "leave" };
 
-function escalationOf(row: EscalationRow, locale: ActionLocale): Escalation {
+function escalationOf(row: EscalationRow, locale: Locale): Escalation {
   const { run, port, job, room, session_id: session, turn_id: turn, service } = row;
   const source = Object.fromEntries(
     Object.entries({ run, port, job, room, session, turn, service }).filter(

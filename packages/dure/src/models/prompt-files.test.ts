@@ -1,3 +1,4 @@
+import { LOCALES } from "../kernel/locales.ts";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -5,7 +6,6 @@ import { expect, onTestFinished, test } from "vitest";
 import {
   builtInPrompt,
   languageOf,
-  PROMPT_LANGUAGES,
   PROMPT_NAMES,
   promptText,
   readPromptOverrides,
@@ -20,11 +20,11 @@ const MAX_TOKENS = {
   router: { ko: 120, en: 90 },
 } as const satisfies Record<
   (typeof PROMPT_NAMES)[number],
-  Record<(typeof PROMPT_LANGUAGES)[number], number>
+  Record<(typeof LOCALES)[number], number>
 >;
 
 const EACH = PROMPT_NAMES.flatMap((name) =>
-  PROMPT_LANGUAGES.map((language) => ({ name, language, most: MAX_TOKENS[name][language] })),
+  LOCALES.map((language) => ({ name, language, most: MAX_TOKENS[name][language] })),
 );
 
 test.each(EACH)("the prompt $name.$language stays below $most tokens", (row) => {

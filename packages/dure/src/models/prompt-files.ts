@@ -1,11 +1,8 @@
+import { LOCALES, type Locale } from "../kernel/locales.ts";
 import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { codeOf, DureError } from "../kernel/errors.ts";
 import type { Json } from "../kernel/json.ts";
-
-/** The languages in which the prompts of dure are written. */
-export const PROMPT_LANGUAGES = ["ko", "en"] as const;
-export type PromptLanguage = (typeof PROMPT_LANGUAGES)[number];
 
 /** The prompts of dure itself: `packages/dure/prompts/<name>.<language>.md`. */
 export const PROMPT_NAMES = ["slots", "memory", "memory-first", "router"] as const;
@@ -17,7 +14,7 @@ const FOLDER = new URL("../../prompts/", import.meta.url);
 const read = new Map<string, string>();
 
 /** A prompt of dure, as it is shipped. */
-export function builtInPrompt(name: PromptName, language: PromptLanguage): string {
+export function builtInPrompt(name: PromptName, language: Locale): string {
   const file = `${name}.${language}.md`;
   const known = read.get(file);
 
@@ -39,7 +36,7 @@ const STANDS_FOR: Readonly<Partial<Record<PromptName, PromptName>>> = { "memory-
 export function promptText(
   overrides: PromptOverrides | undefined,
   name: PromptName,
-  language: PromptLanguage,
+  language: Locale,
 ): string {
   const names = [name, STANDS_FOR[name] ?? name];
   const own = names.map((one) => overrides?.[`${one}.${language}`]).find((text) => text);
@@ -75,7 +72,7 @@ export function readPromptOverrides(folder: string): PromptOverrides {
 }
 
 const KEYS: readonly string[] = PROMPT_NAMES.flatMap((name) =>
-  PROMPT_LANGUAGES.map((language) => `${name}.${language}`),
+  LOCALES.map((language) => `${name}.${language}`),
 );
 
 function filesIn(folder: string): readonly string[] {
@@ -106,13 +103,13 @@ export function fillPrompt(template: string, values: Readonly<Record<string, str
   return filled.replaceAll(/\n{3,}/g, "\n\n").trim();
 }
 
-const SAID = { ko: "말", en: "Message" } as const satisfies Record<PromptLanguage, string>;
-const ANSWER = { ko: "답", en: "Answer" } as const satisfies Record<PromptLanguage, string>;
+const SAID = { ko: "말", en: "Message" } as const satisfies Record<Locale, string>;
+const ANSWER = { ko: "답", en: "Answer" } as const satisfies Record<Locale, string>;
 
 /** Messages and their answers, for a prompt. Pure. */
 export function examplesText(
   examples: readonly { readonly said: string; readonly answer: Json | object }[],
-  language: PromptLanguage,
+  language: Locale,
 ): string {
   return examples
     .map(
@@ -143,12 +140,12 @@ export function promptMoment(at: number, zone: string): string {
 }
 
 /** The language of a locale, for prompts and texts: English if it says so, else Korean. Pure. */
-export function promptLanguage(locale: string): PromptLanguage {
+export function promptLanguage(locale: string): Locale {
   return locale.toLowerCase().startsWith("en") ? "en" : "ko";
 }
 
 /** The language that a text is written in; undefined where no letter says so. Pure. */
-export function languageOf(text: string): PromptLanguage | undefined {
+export function languageOf(text: string): Locale | undefined {
   if (/\p{Script=Hangul}/u.test(text)) return "ko";
   return /\p{Script=Latin}{2}/u.test(text) ? "en" : undefined;
 }

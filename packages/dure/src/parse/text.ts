@@ -1,6 +1,3 @@
-/** A language in which the example speaks. */
-export type Locale = "ko" | "en";
-
 /**
  * One form for what people type: composed Hangul (NFC), half-width ASCII, plain spaces, no
  * invisible characters, lower case. Deliberately not NFKC: it would turn ㅇㅇ (compatibility letters)

@@ -1,3 +1,4 @@
+import type { Locale } from "../kernel/locales.ts";
 import { turnUnknown } from "../engine/turn/turn-reader.ts";
 import { retryRefusal } from "../engine/turn/retry-refusal.ts";
 import { UNATTENDED_TOPIC, type RetryAnswer } from "../durable/turns.ts";
@@ -6,13 +7,13 @@ import type { MessageButton } from "./room-store.ts";
 import type { Place } from "./place.ts";
 import { sayAnew } from "./say-anew.ts";
 import { HANDLINGS_TOPIC, type RoomsSetting, type Talk } from "./talk.ts";
-import { roomTexts, type RoomLocale } from "./texts.ts";
+import { roomTexts } from "./texts.ts";
 
 /** How the value of a button begins that goes on with an answer; the handling follows. */
 export const RETRY_BUTTON = "retry";
 
 /** Under the notice that an agent could not answer. */
-export function retryButton(handling: string, locale: RoomLocale): MessageButton {
+export function retryButton(handling: string, locale: Locale): MessageButton {
   return { value: `${RETRY_BUTTON}:${handling}`, label: roomTexts(locale).resume() };
 }
 

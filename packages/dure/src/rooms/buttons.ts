@@ -1,3 +1,4 @@
+import type { Locale } from "../kernel/locales.ts";
 import { inLocale } from "../escalations/action-words.ts";
 import type { Database } from "../durable/database.ts";
 import type { Inbox } from "../escalations/inbox.ts";
@@ -17,7 +18,7 @@ import {
 } from "./pressed-by.ts";
 import { APPROVE, isForAsker } from "./question-text.ts";
 import type { AskedQuestion, Questions } from "./questions.ts";
-import { roomTexts, type RoomLocale } from "./texts.ts";
+import { roomTexts } from "./texts.ts";
 
 /** Carries out what people decide by the buttons of a platform. */
 export class Buttons {
@@ -25,7 +26,7 @@ export class Buttons {
   readonly #inbox: Inbox;
   readonly #questions: Pick<Questions, "find">;
   readonly #logger: Logger;
-  readonly #locale: RoomLocale;
+  readonly #locale: Locale;
   readonly #deciders: RoomDeciders;
   readonly #resume: (place: string, person: string) => Promise<unknown>;
   readonly #retryAnswer: (handling: string, person: string) => Promise<Retried>;
@@ -36,7 +37,7 @@ export class Buttons {
     inbox: Inbox;
     questions: Pick<Questions, "find">;
     logger: Logger;
-    locale: RoomLocale;
+    locale: Locale;
     approvers?: RoomDeciders["approvers"];
     roles?: RoomDeciders["roles"];
     resume: (place: string, person: string) => Promise<unknown>;

@@ -1,8 +1,9 @@
+import type { Locale } from "../kernel/locales.ts";
 import type { FileRef } from "../kernel/files.ts";
 import type { Done } from "../kernel/turn-events.ts";
 import { FAILURES } from "../models/failures.ts";
 import { checkText, cutText, LONGEST_TEXT, textOf } from "./text.ts";
-import { roomTexts, type RoomLocale } from "./texts.ts";
+import { roomTexts } from "./texts.ts";
 import type { HandlingOutcome, Rank } from "../kernel/rooms.ts";
 
 /** What the turn of a handling is asked, once and for all its lives. */
@@ -67,7 +68,7 @@ const CUT_NOTE = 200;
 /** What the end of a turn says in a room. Pure. */
 export function saidBy(
   { error, message, approvals = [], files = [] }: Done,
-  locale: RoomLocale,
+  locale: Locale,
 ): TurnOutcome {
   if (error) {
     const brokenBy = FOR_OPERATORS.has(error.code) ? error.message : undefined;
@@ -87,7 +88,7 @@ export function saidBy(
  * The text of a turn, made to fit a room: cut at the longest length, without half characters. The
  * agent cannot mend it any more. Pure.
  */
-function postable(text: string, locale: RoomLocale): string {
+function postable(text: string, locale: Locale): string {
   const whole = text.replaceAll("\0", "").toWellFormed();
   if (whole.length <= LONGEST_TEXT) return whole;
   const kept = cutText(whole, LONGEST_TEXT - CUT_NOTE);

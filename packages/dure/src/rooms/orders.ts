@@ -1,3 +1,4 @@
+import type { Locale } from "../kernel/locales.ts";
 import { RETRY_MODELS_TOPIC } from "../engine/outage-reports.ts";
 import type { MessageButton } from "./room-store.ts";
 import type { AgentPauses } from "./agent-pauses.ts";
@@ -8,7 +9,7 @@ import type { RoomReader } from "./reading.ts";
 import type { Stopped } from "./stops.ts";
 import type { RoomsSetting } from "./talk.ts";
 import { cutText } from "./text.ts";
-import { roomTexts, type RoomLocale } from "./texts.ts";
+import { roomTexts } from "./texts.ts";
 
 /** What a person can order on a platform: by a command, a button or a reaction. */
 export const ORDERS = ["stop", "retry", "pause", "resume", "who", "jobs"] as const;
@@ -18,7 +19,7 @@ export type Order = (typeof ORDERS)[number];
 export const ORDER_BUTTON = "order";
 
 /** What a person can order while an agent waits for its model. */
-export function waitButtons(locale: RoomLocale): readonly MessageButton[] {
+export function waitButtons(locale: Locale): readonly MessageButton[] {
   const texts = roomTexts(locale);
   return [
     { value: `${ORDER_BUTTON}:stop`, label: texts.stop() },

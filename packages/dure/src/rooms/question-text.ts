@@ -1,3 +1,4 @@
+import type { Locale } from "../kernel/locales.ts";
 import { jsonCopy } from "../kernel/json.ts";
 import { askerIn } from "../kernel/rooms.ts";
 import { toldValue } from "../kernel/told-tool.ts";
@@ -6,7 +7,7 @@ import type { ApprovalNeeds, SuggestedAction } from "../kernel/escalation.ts";
 import { inLocale } from "../escalations/action-words.ts";
 import type { MessageButton } from "./room-store.ts";
 import { cutText } from "./text.ts";
-import { roomTexts, type RoomLocale } from "./texts.ts";
+import { roomTexts } from "./texts.ts";
 
 /** An escalation as its room shows it. */
 export interface RoomQuestion {
@@ -36,7 +37,7 @@ const LONGEST_NAME = 60;
 /** The question, exactly what a yes would do, and who answers or how it ended. Pure. */
 export function questionText(
   question: RoomQuestion,
-  { locale, length }: { readonly locale: RoomLocale; readonly length: number },
+  { locale, length }: { readonly locale: Locale; readonly length: number },
 ): QuestionText {
   const words = harmless(question.description === "" ? question.title : question.description);
   const body = `${words}${argumentsOf(question)}`;
@@ -53,7 +54,7 @@ export function questionText(
 /** Undefined: it is not open any more. Pure. */
 export function questionButtons(
   { id, context, actions, status }: RoomQuestion,
-  locale: RoomLocale,
+  locale: Locale,
 ): readonly MessageButton[] | undefined {
   if (status !== "open") return undefined;
   const asker = isForAsker({ context }) ? askerIn(context)?.id : undefined;
@@ -101,7 +102,7 @@ function harmless(words: string): string {
     .replaceAll("](", "] (");
 }
 
-function lastLine(question: RoomQuestion, locale: RoomLocale): string {
+function lastLine(question: RoomQuestion, locale: Locale): string {
   const texts = roomTexts(locale);
   const { context, status } = question;
   if (status !== "open") return endOf(question, locale);
@@ -118,7 +119,7 @@ function isApproval({ value }: SuggestedAction): boolean {
 }
 
 /** What was decided, and by whom. */
-function endOf(question: RoomQuestion, locale: RoomLocale): string {
+function endOf(question: RoomQuestion, locale: Locale): string {
   const texts = roomTexts(locale);
   const { resolution, actions } = question;
   const value = resolution?.value ?? "settled";
@@ -136,7 +137,7 @@ function endOf(question: RoomQuestion, locale: RoomLocale): string {
 }
 
 /** A person by the name that the room knows; an operator's token has none here. */
-function whoAnswered({ context, resolvedBy }: RoomQuestion, locale: RoomLocale): string {
+function whoAnswered({ context, resolvedBy }: RoomQuestion, locale: Locale): string {
   const name = /^(.+) \([a-z]+:[^()]*\)$/u.exec(resolvedBy ?? "")?.[1];
   const asker = askerIn(context);
   if (name !== undefined) return shortName(name);

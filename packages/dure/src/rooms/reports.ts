@@ -1,5 +1,5 @@
+import type { Locale } from "../kernel/locales.ts";
 import type { ChannelFailure } from "./channel-adapter.ts";
-import type { RoomLocale } from "./texts.ts";
 
 /**
  * What operators read of something that rooms cannot mend by themselves: what it is, and what to do
@@ -193,8 +193,8 @@ const REPORTS = {
         "agent answers again.",
     }),
   },
-} as const satisfies Record<RoomLocale, Reports>;
+} as const satisfies Record<Locale, Reports>;
 
-export function roomReports(locale: RoomLocale): Reports {
+export function roomReports(locale: Locale): Reports {
   return REPORTS[locale];
 }

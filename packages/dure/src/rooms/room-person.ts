@@ -1,8 +1,9 @@
+import type { Locale } from "../kernel/locales.ts";
 import { DureError } from "../kernel/errors.ts";
 import type { Directory } from "./directory.ts";
 import { speakerName } from "../kernel/quoted-words.ts";
 import type { Place } from "./place.ts";
-import { roomTexts, type RoomLocale } from "./texts.ts";
+import { roomTexts } from "./texts.ts";
 
 /** Who calls: a tenant's person. */
 export interface RoomPerson {
@@ -50,7 +51,7 @@ export function checkPerson(name: string, directory: Directory): void {
  */
 export function nameFromOutside(
   { authorKind, authorName }: { authorKind: "person" | "foreign"; authorName: string },
-  { directory, locale }: { directory: Directory; locale: RoomLocale },
+  { directory, locale }: { directory: Directory; locale: Locale },
 ): string {
   const name = speakerName(authorName);
   return isNameOfAgent(name, directory) ? roomTexts(locale).namesake(name, authorKind) : name;

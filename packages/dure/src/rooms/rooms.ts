@@ -1,3 +1,4 @@
+import type { Locale } from "../kernel/locales.ts";
 import type { Page } from "../durable/page.ts";
 import type { Conversations } from "../engine/api.ts";
 import type { Database } from "../durable/database.ts";
@@ -46,7 +47,6 @@ import { RoomStore, type StoredMessage } from "./room-store.ts";
 import { Talk, placeUnknown, type RoomsSetting } from "./talk.ts";
 import { makeRoomsOf } from "./tenant-rooms.ts";
 import { checkText, LONGEST_TEXT, textOf } from "./text.ts";
-import type { RoomLocale } from "./texts.ts";
 
 export interface RoomsOptions {
   readonly database: Database;
@@ -60,7 +60,7 @@ export interface RoomsOptions {
   readonly directory: Directory;
   readonly adapters: readonly ChannelAdapter[];
   readonly limits: RoomLimits;
-  readonly locale: RoomLocale;
+  readonly locale: Locale;
   readonly allowBots?: boolean;
   /**
    * Whether what an agent writes is shown as it comes, where the platform can edit messages.

@@ -1,3 +1,4 @@
+import type { Locale } from "../kernel/locales.ts";
 import { inLocale } from "../escalations/action-words.ts";
 import type { Database, Transaction } from "../durable/database.ts";
 import type { Files } from "../durable/files/files.ts";
@@ -41,7 +42,7 @@ import type {
   WrittenMessage,
 } from "./room-store.ts";
 import { excerpt, splitMessage } from "./text.ts";
-import { roomTexts, type RoomLocale } from "./texts.ts";
+import { roomTexts } from "./texts.ts";
 import type { NewPlatformEvent, EventType } from "../wire/events.ts";
 import type { MessageMark, PlaceState } from "../kernel/rooms.ts";
 
@@ -55,7 +56,7 @@ export interface RoomsSetting {
   readonly store: RoomStore;
   readonly directory: Directory;
   readonly limits: RoomLimits;
-  readonly locale: RoomLocale;
+  readonly locale: Locale;
   /** Whether bots that are no agents of this team are heard. */
   readonly allowBots: boolean;
   /** Key of the channel where collaborations begin that have no channel of their own. */

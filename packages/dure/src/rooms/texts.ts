@@ -1,6 +1,6 @@
+import type { Locale } from "../kernel/locales.ts";
 import type { GoneReason } from "../kernel/rooms.ts";
 /** Every sentence that rooms say to people, in both languages. */
-export type RoomLocale = "ko" | "en";
 
 /** Why a place is gone with all that was asked there. Its row says it in English. */
 export const GONE = {
@@ -13,13 +13,13 @@ export const GONE = {
     ko: "채널이 설정에서 빠졌어요.",
     en: "its channel is not in the configuration",
   },
-} as const satisfies Record<GoneReason, Record<RoomLocale, string>>;
+} as const satisfies Record<GoneReason, Record<Locale, string>>;
 
 /** Why a request ended that was stopped with its place. */
 export const STOPPED = {
   ko: "사람이 멈췄어요.",
   en: "a person has stopped it",
-} as const satisfies Record<RoomLocale, string>;
+} as const satisfies Record<Locale, string>;
 
 /** Of a place whose channel has another key in the configuration now. */
 export const OTHER_KEY = "it stands under another key now";
@@ -287,6 +287,6 @@ const TEXTS = {
   },
 } as const;
 
-export function roomTexts(locale: RoomLocale): (typeof TEXTS)[RoomLocale] {
+export function roomTexts(locale: Locale): (typeof TEXTS)[Locale] {
   return TEXTS[locale];
 }

@@ -1,9 +1,9 @@
+import { LOCALES, type Locale } from "../kernel/locales.ts";
 import { choiceSlot } from "./kinds/choice.ts";
 import { DEED_SLOT } from "./deed-slot.ts";
-import { LOCALES } from "./languages.ts";
 import type { Deed, FormTexts, NamedDeed, SlotForm, SlotSpec, SlotSpecs } from "./form.ts";
 import type { SlotValues } from "./form-state.ts";
-import { fold, type Locale } from "../parse/text.ts";
+import { fold } from "../parse/text.ts";
 
 /**
  * The slots of a form as its engine sees them: of several deeds the first slot says which one, and

@@ -1,3 +1,4 @@
+import { LOCALES } from "../kernel/locales.ts";
 import { z } from "zod";
 import { conversationalAgent, type Agent, type PromptsByLanguage } from "../engine/agent/agent.ts";
 import { DureError } from "../kernel/errors.ts";
@@ -55,7 +56,7 @@ const knownSlots = z.record(z.string(), z.union([z.string(), z.number(), z.boole
 const factsSchema = z.object({
   /** Which of the two is asked. */
   agent: z.enum(["slots", "interaction"]),
-  locale: z.enum(["ko", "en"]),
+  locale: z.enum(LOCALES),
   today: z.string(),
   /** `ANSWERING`: a question on the way is answered, and no slot is asked for. */
   stage: z.string(),

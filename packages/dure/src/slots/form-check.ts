@@ -1,3 +1,4 @@
+import { LOCALES } from "../kernel/locales.ts";
 import { unknownOption, unknownValue, type OptionProblem } from "../kernel/known-options.ts";
 import { systemClock } from "../kernel/clock.ts";
 import { DureError } from "../kernel/errors.ts";
@@ -12,7 +13,6 @@ import {
   type SlotSpec,
 } from "./form.ts";
 import { valuesProblem } from "./kinds/check.ts";
-import { LOCALES } from "./languages.ts";
 
 const FORM_OPTIONS = {
   flow: true,

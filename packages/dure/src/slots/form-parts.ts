@@ -1,3 +1,4 @@
+import type { Locale } from "../kernel/locales.ts";
 import { createHash } from "node:crypto";
 import type { DonePayload } from "../engine/service/service.ts";
 import type { StateManager } from "../engine/turn/state.ts";
@@ -5,7 +6,6 @@ import type { TurnContext } from "../engine/turn/turn-context.ts";
 import type { JsonObject } from "../kernel/json.ts";
 import type { UiHint } from "../kernel/turn-events.ts";
 import type { Lexicon } from "../parse/lexicon/index.ts";
-import type { Locale } from "../parse/text.ts";
 import { specsOf, withDeedNames } from "./deeds.ts";
 import { identityOf, openSlotsOf, type FormContext } from "./entries.ts";
 import { cardOf } from "./form-report.ts";

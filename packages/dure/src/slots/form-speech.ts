@@ -1,3 +1,4 @@
+import type { Locale } from "../kernel/locales.ts";
 import { DureError } from "../kernel/errors.ts";
 import type { TurnContext } from "../engine/turn/turn-context.ts";
 import { promptMoment } from "../models/prompt-files.ts";
@@ -14,7 +15,7 @@ import { speaksOfAll } from "../parse/money/derived.ts";
 import { findMoney } from "../parse/money/find-money.ts";
 import { findRecurrence } from "../parse/days/recurrence.ts";
 import type { Reply } from "../parse/replies/reply.ts";
-import { fold, type Locale } from "../parse/text.ts";
+import { fold } from "../parse/text.ts";
 import { findWhen } from "../parse/days/when.ts";
 import { slotPrompt, type SlotPromptFacts, type SlotReading } from "./prompts.ts";
 

@@ -1,3 +1,4 @@
+import type { Locale } from "../kernel/locales.ts";
 import { z } from "zod";
 import { defineState, type SlotDescription, type StateDefinition } from "../engine/turn/state.ts";
 import type { FormTexts, SlotSpec, SlotSpecs, SlotValue } from "./form.ts";
@@ -88,10 +89,10 @@ export interface FormState {
 /** The state of a form, for `defineService({ state })`. */
 export function formStateOf(
   slots: SlotSpecs,
-  names: Readonly<Partial<Record<"ko" | "en", FormTexts["slotNames"] | undefined>>>,
+  names: Readonly<Partial<Record<Locale, FormTexts["slotNames"] | undefined>>>,
 ): StateDefinition<FormState> {
   const schema = stateSchema(slots);
-  const labelIn = (language: "ko" | "en", name: string): string =>
+  const labelIn = (language: Locale, name: string): string =>
     names[language]?.[name] ?? names.ko?.[name] ?? names.en?.[name] ?? name;
   return defineState({
     schema,

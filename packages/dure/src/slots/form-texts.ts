@@ -1,8 +1,8 @@
+import type { Locale } from "../kernel/locales.ts";
 import type { FormTexts, Offer, SlotSpecs, SlotValue } from "./form.ts";
 import type { MESSAGE_ERRORS, FormResult, SlotValues } from "./form-state.ts";
 import { DEED_SLOT } from "./deed-slot.ts";
 import { josa } from "../parse/josa.ts";
-import type { Locale } from "../parse/text.ts";
 
 /**
  * The words that only a form itself knows. Any other sentence of `FormTexts` may stand beside them,

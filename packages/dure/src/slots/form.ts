@@ -1,3 +1,4 @@
+import type { Locale } from "../kernel/locales.ts";
 import type { z } from "zod";
 import type { SlotDescription } from "../engine/turn/state.ts";
 import type { EffectOutcome, TurnContext } from "../engine/turn/turn-context.ts";
@@ -8,7 +9,6 @@ import type { FormResult, SlotValues } from "./form-state.ts";
 import type { IsoDate } from "../parse/days/days.ts";
 import type { MoreWords } from "../parse/lexicon/index.ts";
 import type { Reader } from "../parse/reading.ts";
-import type { Locale } from "../parse/text.ts";
 import type { SlotExample } from "./prompts.ts";
 
 /** What a value is judged by. */

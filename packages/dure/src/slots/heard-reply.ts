@@ -1,3 +1,4 @@
+import type { Locale } from "../kernel/locales.ts";
 import {
   classifyReply,
   isYesToCancel,
@@ -5,7 +6,7 @@ import {
   type Reply,
 } from "../parse/replies/reply.ts";
 import type { Lexicon } from "../parse/lexicon/index.ts";
-import { fold, type Locale } from "../parse/text.ts";
+import { fold } from "../parse/text.ts";
 import { DEED_SLOT } from "./deed-slot.ts";
 import { standsIn } from "../parse/people/names-said.ts";
 import { deedButtons, isCancellingDeed, saysCancel } from "./deeds.ts";

@@ -1,5 +1,6 @@
+import type { Locale } from "../kernel/locales.ts";
 import { isQuoteOf } from "../parse/check.ts";
-import { fold, type Locale } from "../parse/text.ts";
+import { fold } from "../parse/text.ts";
 import { moveWordsOf } from "../parse/replies/moves.ts";
 import { isPlainName } from "../parse/people/names.ts";
 import { findPayments, namedRecipients } from "../parse/people/payments.ts";

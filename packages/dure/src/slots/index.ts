@@ -136,4 +136,5 @@ export type {
 
 // Text
 export { josa, josaOnly, type Josa } from "../parse/josa.ts";
-export { fold, tokensOf, type Locale } from "../parse/text.ts";
+export type { Locale } from "../kernel/locales.ts";
+export { fold, tokensOf } from "../parse/text.ts";

@@ -1,7 +1,4 @@
-import type { Locale } from "../parse/text.ts";
-
-/** The languages that forms can speak. */
-export const LOCALES = ["ko", "en"] as const satisfies readonly Locale[];
+import type { Locale } from "../kernel/locales.ts";
 
 /** The session's language, else the one that the form speaks. Pure. */
 export function spokenLocale(

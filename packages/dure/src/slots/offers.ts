@@ -1,4 +1,5 @@
-import { fold, type Locale } from "../parse/text.ts";
+import type { Locale } from "../kernel/locales.ts";
+import { fold } from "../parse/text.ts";
 import { pickOf } from "../parse/replies/pick.ts";
 import type { Lexicon } from "../parse/lexicon/index.ts";
 import { currentOf, openSlotsOf, withCurrent, withValues, type FormContext } from "./entries.ts";

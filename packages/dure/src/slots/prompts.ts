@@ -1,5 +1,6 @@
+import type { Locale } from "../kernel/locales.ts";
 import { z } from "zod";
-import { examplesText, fillPrompt, type PromptLanguage } from "../models/prompt-files.ts";
+import { examplesText, fillPrompt } from "../models/prompt-files.ts";
 
 /** One slot as the model is told of it. */
 export interface PromptSlot {
@@ -17,7 +18,7 @@ export interface SlotExample {
 
 /** What the model is told about the moment. */
 export interface SlotPromptFacts {
-  readonly language: PromptLanguage;
+  readonly language: Locale;
   /** ISO date and time in the session's zone, with the weekday. See `promptMoment`. */
   readonly today: string;
   readonly zone: string;
@@ -35,8 +36,8 @@ export interface SlotPromptFacts {
 /** Examples in one prompt. */
 export const MAX_EXAMPLES = 4;
 
-const NOTHING = { ko: "없음", en: "none" } as const satisfies Record<PromptLanguage, string>;
-const REQUIRED = { ko: "필수", en: "required" } as const satisfies Record<PromptLanguage, string>;
+const NOTHING = { ko: "없음", en: "none" } as const satisfies Record<Locale, string>;
+const REQUIRED = { ko: "필수", en: "required" } as const satisfies Record<Locale, string>;
 
 /**
  * The system text for reading slots out of a message. Pure.
@@ -63,7 +64,7 @@ export function slotPrompt(facts: SlotPromptFacts, template: string): string {
   });
 }
 
-function slotLine({ name, description, required }: PromptSlot, language: PromptLanguage): string {
+function slotLine({ name, description, required }: PromptSlot, language: Locale): string {
   return `- ${name}${required ? ` (${REQUIRED[language]})` : ""}: ${description}`;
 }
 

@@ -1,3 +1,4 @@
+import type { Locale } from "../kernel/locales.ts";
 import type { DerivedAmount, KnownAmounts } from "../parse/money/derived.ts";
 import { deriveAmounts, showDerived, speaksOfAll } from "../parse/money/derived.ts";
 import { checkProposal, findsNothing, isQuoteOf, type ProposalCheck } from "../parse/check.ts";
@@ -6,7 +7,7 @@ import { has } from "../parse/lexicon/patterns.ts";
 import type { Payment } from "../parse/people/payments.ts";
 import { isName } from "../parse/people/person.ts";
 import { notUnderstood, understood, type Reader } from "../parse/reading.ts";
-import { fold, type Locale } from "../parse/text.ts";
+import { fold } from "../parse/text.ts";
 import { DEED_SLOT } from "./deed-slot.ts";
 import type { Contact, FormTexts, SlotContext, SlotSpec, SlotSpecs, SlotValue } from "./form.ts";
 import type { DoubtOption, SlotValues } from "./form-state.ts";

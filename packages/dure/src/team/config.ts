@@ -1,3 +1,4 @@
+import { LOCALES } from "../kernel/locales.ts";
 import { mayLeave, networkPolicies } from "../plans/plan-schema.ts";
 import { readFile } from "node:fs/promises";
 import { isIP } from "node:net";
@@ -256,7 +257,7 @@ export const teamSchema = settings({
   /** Shown to people. Default: the folder's name. */
   name: name.optional(),
   /** Texts of errors and buttons, unless the session says otherwise. */
-  locale: oneOf(["ko", "en"]).optional(),
+  locale: oneOf(LOCALES).optional(),
   timeZone: timeZone.optional(),
   /** Of every agent whose card names none. */
   model: llm.optional(),

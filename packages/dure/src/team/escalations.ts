@@ -1,3 +1,4 @@
+import type { Locale } from "../kernel/locales.ts";
 import { z } from "zod";
 import type { Database } from "../durable/database.ts";
 import type { Notifications } from "../durable/notify.ts";
@@ -90,7 +91,7 @@ const MAX_READ = 10_000;
 function agentOperators(parts: {
   conversations: Pick<Conversations, "turn">;
   agent: RoomAgent;
-  locale: "ko" | "en";
+  locale: Locale;
 }): Operators {
   const { conversations, agent, locale } = parts;
   return {
@@ -215,7 +216,7 @@ const ASKED_BY_DURE = {
 const SEVERITY_WORDS = {
   ko: { critical: "긴급", high: "중요", medium: "보통", low: "참고" },
   en: { critical: "critical", high: "high", medium: "medium", low: "low" },
-} as const satisfies Record<"ko" | "en", Record<EscalationSeverity, string>>;
+} as const satisfies Record<Locale, Record<EscalationSeverity, string>>;
 
 const ROOM_TITLE = { ko: "확인 요청", en: "A decision is needed" } as const;
 
@@ -255,7 +256,7 @@ function roomHandler({
 }: {
   directory: Directory;
   room: string;
-  locale: "ko" | "en";
+  locale: Locale;
 }): TransactionalHandler {
   return {
     transactional: true,
@@ -279,7 +280,7 @@ function roomHandler({
 }
 
 /** All who see the room read it: of what is private they get neither words nor answers. Pure. */
-function wordsOf(id: string, escalation: RoomEscalationRow, locale: "ko" | "en") {
+function wordsOf(id: string, escalation: RoomEscalationRow, locale: Locale) {
   const { severity, title, description, needs } = escalation;
   const actions = escalation.actions.filter(({ value }) => needs === null || !APPROVING.has(value));
   const head = `**${ROOM_TITLE[locale]} (${SEVERITY_WORDS[locale][severity]})**`;

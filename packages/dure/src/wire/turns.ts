@@ -1,3 +1,4 @@
+import { LOCALES } from "../kernel/locales.ts";
 import { z } from "zod";
 import { NEXT_ACTIONS, TURN_EVENT_TYPES, type Done } from "../kernel/turn-events.ts";
 import type { FromWire } from "../kernel/wire.ts";
@@ -11,7 +12,7 @@ const sessionId = z
   .regex(/^[A-Za-z0-9._:@-]{1,200}$/, "must be 1–200 characters of A-Z a-z 0-9 . _ : @ -")
   .meta({ description: "Names the conversation; made on its first message." });
 
-const locale = z.enum(["ko", "en"]).meta({ description: "Sticks to the session." });
+const locale = z.enum(LOCALES).meta({ description: "Sticks to the session." });
 
 const timeZone = z
   .string()

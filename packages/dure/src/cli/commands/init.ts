@@ -1,3 +1,4 @@
+import { LOCALES } from "../../kernel/locales.ts";
 import { existsSync } from "node:fs";
 import path from "node:path";
 import { Option } from "commander";
@@ -25,7 +26,7 @@ export const INIT: CommandSpec = {
   declare: (command) =>
     command
       .argument("<name>", "letters (한글 too), digits, spaces, _ and -")
-      .addOption(new Option("--locale <language>", "its language").choices(["ko", "en"]))
+      .addOption(new Option("--locale <language>", "its language").choices(LOCALES))
       .addOption(
         new Option(
           "--begin <with>",

@@ -1,6 +1,6 @@
+import { LOCALES, type Locale } from "../../kernel/locales.ts";
 import path from "node:path";
 import { Option } from "commander";
-import type { Locale } from "../../engine/texts.ts";
 import { terminalLocale } from "../../team/environment.ts";
 import { languageOf } from "../language.ts";
 import { EXIT } from "../output.ts";
@@ -45,7 +45,7 @@ function partSpec(
     declare: (command) =>
       command
         .argument("<name>", letters)
-        .addOption(new Option("--locale <language>", "its language").choices(["ko", "en"])),
+        .addOption(new Option("--locale <language>", "its language").choices(LOCALES)),
     run:
       ({ output }) =>
       async (written: string, { dir, locale = languageOf(terminalLocale()) }: PartOptions) => {

@@ -1,4 +1,4 @@
-import type { Locale } from "../../engine/texts.ts";
+import type { Locale } from "../../kernel/locales.ts";
 import type { AdminWords } from "./admin.en.ts";
 import type { CheckWords } from "./check.en.ts";
 import type { GeneralWords } from "./general.en.ts";
@@ -50,6 +50,11 @@ export interface RefusalWords {
 }
 
 /** Korean is read only where a person reads it. */
-export async function wordsOf(language: Locale): Promise<CliWords> {
-  return language === "ko" ? (await import("./words.ko.ts")).WORDS_KO : WORDS_EN;
+const WORDS: Readonly<Record<Locale, () => Promise<CliWords>>> = {
+  ko: async () => (await import("./words.ko.ts")).WORDS_KO,
+  en: () => Promise.resolve(WORDS_EN),
+};
+
+export function wordsOf(language: Locale): Promise<CliWords> {
+  return WORDS[language]();
 }

@@ -1,9 +1,9 @@
+import type { Locale } from "../../kernel/locales.ts";
 import type { z } from "zod";
 import type { Card, CardInput, LlmInput } from "../../models/card.ts";
 import { parseCard } from "../../models/card.ts";
 import { DureError } from "../../kernel/errors.ts";
 import { onlyDefined } from "../../kernel/json.ts";
-import type { PromptLanguage } from "../../models/prompt-files.ts";
 import type { AgentContext } from "./agent-context.ts";
 import type { AnyTool } from "./tool.ts";
 import type { ToolSet } from "./tool-set.ts";
@@ -84,7 +84,7 @@ export interface SkillAbout {
 }
 
 /** One prompt, said in each language. */
-export type PromptsByLanguage = Readonly<Record<PromptLanguage, string>>;
+export type PromptsByLanguage = Readonly<Record<Locale, string>>;
 
 /** What every agent has. Without a card it uses the team's model and the defaults of a card. */
 export interface AgentOptions {

@@ -1,3 +1,4 @@
+import type { Locale } from "../../kernel/locales.ts";
 import { DureError, messageOf } from "../../kernel/errors.ts";
 import type { Logger } from "../../kernel/logger.ts";
 import { isObject, type Json } from "../../kernel/json.ts";
@@ -212,7 +213,7 @@ const GIVEN_UP = {
   },
 } as const;
 
-type GivenUpWords = (typeof GIVEN_UP)["ko" | "en"];
+type GivenUpWords = (typeof GIVEN_UP)[Locale];
 
 /** The turn is done, but its hook was not delivered. */
 function givenUpEscalation(

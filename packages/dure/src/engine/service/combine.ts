@@ -1,8 +1,9 @@
+import type { Locale } from "../../kernel/locales.ts";
 import { DureError } from "../../kernel/errors.ts";
 import { z } from "zod";
 import { conversationalAgent, type Agent } from "../agent/agent.ts";
 import type { CardInput } from "../../models/card.ts";
-import { builtInPrompt, fillPrompt, type PromptLanguage } from "../../models/prompt-files.ts";
+import { builtInPrompt, fillPrompt } from "../../models/prompt-files.ts";
 import type { RemoteService } from "../remote/remote-service.ts";
 import type { BusyPolicy, Service } from "./service.ts";
 
@@ -139,7 +140,7 @@ export function modelRouter(options: {
   const list = Object.entries(options.services).map(([name, what]) => `- ${name}: ${what}`);
   const fill = (template: string): string =>
     fillPrompt(template, { services: list.join("\n"), default: options.default });
-  const builtIn = (language: PromptLanguage): string => fill(builtInPrompt("router", language));
+  const builtIn = (language: Locale): string => fill(builtInPrompt("router", language));
 
   return {
     kind: "agent",

@@ -1,4 +1,4 @@
-import type { Locale } from "../texts.ts";
+import type { Locale } from "../../kernel/locales.ts";
 
 /**
  * The language in which a person clearly writes; undefined where the words do not tell. An answer

@@ -1,3 +1,4 @@
+import { LOCALES } from "../../kernel/locales.ts";
 import { createHash } from "node:crypto";
 import { DureError } from "../../kernel/errors.ts";
 import { MAX_MESSAGE_FILES } from "../../kernel/files.ts";
@@ -5,7 +6,6 @@ import { canonicalJson } from "../../kernel/json.ts";
 import { sessionIdOfKey } from "../../kernel/tenant.ts";
 import { checkCallerTools } from "../caller/caller-tools.ts";
 import type { TurnRequest } from "../api.ts";
-import { LOCALES } from "../texts.ts";
 
 /** Half of what a message may hold. */
 const BACKGROUND_BYTES = 32_768;

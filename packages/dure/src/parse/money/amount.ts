@@ -1,4 +1,5 @@
-import { fold, type Locale } from "../text.ts";
+import type { Locale } from "../../kernel/locales.ts";
+import { fold } from "../text.ts";
 
 /** An amount in whole won, or why there is none. */
 export type AmountResult =

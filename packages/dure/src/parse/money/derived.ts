@@ -1,11 +1,11 @@
 /** Amounts that words compute: 5천원 더, 3만원의 반, half of that. Code computes them exactly. */
+import type { Locale } from "../../kernel/locales.ts";
 import { formatAmount, readByTheLetter } from "./amount.ts";
 import { readEnglishAmount } from "./english-number.ts";
 import { readMoneyLine, type MoneyLine } from "./find-money.ts";
 import type { ChangeHow } from "./change-words.ts";
 import { changedBy, findChanges, type Change } from "./money-changes.ts";
 import { writtenBetween } from "../placed-line.ts";
-import type { Locale } from "../text.ts";
 
 /** What is known beside the words. */
 export interface KnownAmounts {

@@ -1,9 +1,9 @@
 /** Slots that are one of several things, or a yes or a no. */
 
+import type { Locale } from "../../kernel/locales.ts";
 import { z } from "zod";
 import { choiceReader } from "../../parse/choice.ts";
 import { truthReader } from "../../parse/truth.ts";
-import type { Locale } from "../../parse/text.ts";
 import type { SlotOption, SlotSpec } from "../form.ts";
 import { slotOf, takeExact, type KindOptions } from "./kind.ts";
 import { checkedOptions, isSlotOption, KIND_OPTIONS, SPELLINGS } from "./options.ts";

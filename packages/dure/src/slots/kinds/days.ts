@@ -1,5 +1,6 @@
 /** Slots that are a day, or a range of days. */
 
+import type { Locale } from "../../kernel/locales.ts";
 import { z } from "zod";
 import { dateRangeReader, isIsoDateRange } from "../../parse/days/date-range.ts";
 import {
@@ -11,7 +12,6 @@ import {
 } from "../../parse/days/days.ts";
 import { dayReaderFor, type PastDays } from "../../parse/days/past-day.ts";
 import { notUnderstood, type Reader } from "../../parse/reading.ts";
-import type { Locale } from "../../parse/text.ts";
 import { namesATime } from "../../parse/days/when.ts";
 import type { SlotContext, SlotSpec } from "../form.ts";
 import { hasSlot, slotOf, takeExact, type KindErrors, type KindOptions } from "./kind.ts";

@@ -1,7 +1,7 @@
 /** What the slots of `slot` have in common. */
 
+import type { Locale } from "../../kernel/locales.ts";
 import type { Reading } from "../../parse/reading.ts";
-import type { Locale } from "../../parse/text.ts";
 import type { SlotContext, SlotRead, SlotSpec, SlotType, SlotValue } from "../form.ts";
 import { specProblem } from "./check.ts";
 import { slotError } from "./options.ts";

@@ -1,5 +1,6 @@
 /** Slots that are a number: of things, and of won. */
 
+import type { Locale } from "../../kernel/locales.ts";
 import { z } from "zod";
 import { formatAmount } from "../../parse/money/amount.ts";
 import { moneyLimitReader, moneyReader } from "../../parse/money/find-money.ts";
@@ -8,7 +9,6 @@ import { monthlyReader } from "../../parse/money/monthly-money.ts";
 import { numberReader } from "../../parse/number.ts";
 import { COUNT_SOURCES } from "../../parse/number-words.ts";
 import type { Reader } from "../../parse/reading.ts";
-import type { Locale } from "../../parse/text.ts";
 import type { SlotRead, SlotSpec } from "../form.ts";
 import { slotOf, takeExact, type KindOptions } from "./kind.ts";
 import {

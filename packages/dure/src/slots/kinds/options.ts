@@ -3,10 +3,10 @@
  * work, is refused where the slot is made: `SLOT_INVALID`, with the kind, the option, and what to do.
  */
 
+import { LOCALES } from "../../kernel/locales.ts";
 import { DureError } from "../../kernel/errors.ts";
 import { isObject } from "../../kernel/json.ts";
 import { wrongOption, type OptionKind, type OptionProblem } from "../../kernel/known-options.ts";
-import { LOCALES } from "../languages.ts";
 import type { SlotOption } from "../form.ts";
 import type { KindOptions } from "./kind.ts";
 

@@ -1,8 +1,8 @@
 /** A slot that is something that happens again and again. */
 
+import type { Locale } from "../../kernel/locales.ts";
 import { z } from "zod";
 import { recurrenceReader } from "../../parse/days/recurrence.ts";
-import type { Locale } from "../../parse/text.ts";
 import type { SlotSpec } from "../form.ts";
 import { lineOf, slotOf, takeExact, type KindOptions } from "./kind.ts";
 import { checkedOptions, KIND_OPTIONS } from "./options.ts";

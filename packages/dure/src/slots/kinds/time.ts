@@ -1,11 +1,12 @@
 /** A slot that is a time of the day. */
 
+import type { Locale } from "../../kernel/locales.ts";
 import { z } from "zod";
 import type { OptionKind } from "../../kernel/known-options.ts";
 import { findBy } from "../../parse/find-by.ts";
 import { MARK_BEFORE, MARK_BEHIND, withoutMarks } from "../../parse/marks.ts";
 import { notUnderstood, understood, type Reader, type Reading } from "../../parse/reading.ts";
-import { fold, type Locale } from "../../parse/text.ts";
+import { fold } from "../../parse/text.ts";
 import { parseTime, TIME_SOURCE, type IsoTime } from "../../parse/days/time.ts";
 import type { SlotContext, SlotSpec } from "../form.ts";
 import { hasSlot, slotOf, takeExact, type KindErrors, type KindOptions } from "./kind.ts";
