@@ -1,4 +1,4 @@
-import type { JobOutcome } from "dure/client";
+import type { JobOutcome, JobStatus } from "dure/client";
 import type { Words } from "../words.ts";
 
 export const ko = {
@@ -43,7 +43,7 @@ export const ko = {
     FAILED: "실패",
     CANCELLED: "취소됨",
     ABANDONED: "중단됨",
-  },
+  } satisfies Record<JobStatus, string>,
   waitsForPerson: "사람의 답을 기다림",
   waitsForResume: "멈춰 둔 에이전트를 기다림",
   empty: "아직 맡긴 일이 없어요.",

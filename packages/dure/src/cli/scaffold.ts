@@ -130,7 +130,7 @@ function isToolName(name: string): boolean {
 
 /** A template in a language. */
 export function inLocale(template: Kind, locale: Locale): Template {
-  return locale === "ko" ? `${template}-ko` : template;
+  return locale === "en" ? template : `${template}-${locale}`;
 }
 
 /** Copies `templates/service` into `services/<name>` of a team's folder. */
