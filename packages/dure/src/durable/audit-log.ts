@@ -1,3 +1,4 @@
+import type { AuditEntry } from "../wire/platform.ts";
 import { DureError } from "../kernel/errors.ts";
 import type { Queryable } from "./database.ts";
 import { pageOf, readCursor, type Page } from "./page.ts";
@@ -14,21 +15,6 @@ export interface Deed {
   readonly what: string;
   /** Id of what it is done to; empty where that is known only afterwards. */
   readonly subject: string;
-}
-
-export interface AuditEntry extends Deed {
-  readonly id: number;
-  /** When it was begun, milliseconds since the epoch. */
-  readonly at: number;
-  /** The person for whom the token was made; null where no token has that name. */
-  readonly person: string | null;
-  /** The role by which they might do it; null: by the scopes of the token. */
-  readonly role: string | null;
-  /**
-   * `done`, or the code of the refusal. Null: the outcome is unknown; the deed is under way, or its
-   * process has died.
-   */
-  readonly outcome: string | null;
 }
 
 export interface AuditFilter {

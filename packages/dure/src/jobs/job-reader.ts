@@ -1,3 +1,4 @@
+import type { RowOf } from "../durable/rows.ts";
 import { SESSION_FILES } from "../durable/files/named-files.ts";
 import type { FileRef } from "../kernel/files.ts";
 import type { KnownTo, TenantView } from "../kernel/tenant.ts";
@@ -25,18 +26,7 @@ export interface JobQuery {
   readonly limit: number;
 }
 
-interface TurnRow {
-  readonly number: number;
-  readonly speaker: string;
-  readonly text: string;
-  readonly tokens_in: number;
-  readonly tokens_out: number;
-  readonly cost_micro_usd: number | null;
-  readonly turn_id: string | null;
-  readonly attempts: number;
-  readonly started_at: number;
-  readonly finished_at: number;
-}
+type TurnRow = RowOf<JobTurn>;
 
 /** Which jobs a list has; $6 is how many. */
 const LISTED = `

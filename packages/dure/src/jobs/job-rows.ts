@@ -1,40 +1,18 @@
-import type { JobStatus } from "../kernel/jobs.ts";
+import type { RowOf } from "../durable/rows.ts";
 import type { Job, JobError } from "./job.ts";
 import { jobRetryRefusal, type RetriedJob } from "./retry-refusal.ts";
-import type { JobPayload } from "./payloads.ts";
 import type { JobWords } from "../wire/jobs.ts";
 
-export interface JobRow {
+export interface JobRow extends RowOf<
+  Omit<Job, "jobId" | "lastError" | "parentJobId" | "origin" | "turnStartedAt">
+> {
   readonly id: string;
-  readonly tenant: string;
-  readonly status: JobStatus;
-  readonly outcome: Job["outcome"];
   readonly last_error: JobError | null;
   /** What a retry would do (`dure.job_retry`); null where it has nothing to do. */
   readonly retries: RetriedJob | null;
-  readonly requester: string;
-  readonly target: string;
-  readonly message: string;
-  readonly payload: JobPayload | null;
-  readonly topic: string | null;
-  readonly intent: Job["intent"];
-  readonly conversation_id: string;
   readonly parent_id: string | null;
-  readonly root_id: string;
-  readonly depth: number;
-  readonly retry_of: string | null;
-  readonly max_turns: number;
-  readonly files: Job["files"];
-  readonly turns_done: number;
-  readonly resume_count: number;
-  readonly resumes: number;
-  readonly waiting: "person" | "pause" | null;
   readonly origin_session: string | null;
   readonly origin_turn: string | null;
-  readonly created_at: number;
-  readonly updated_at: number;
-  readonly started_at: number | null;
-  readonly finished_at: number | null;
   readonly turn_at: number | null;
 }
 

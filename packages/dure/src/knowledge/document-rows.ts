@@ -1,3 +1,5 @@
+import type { RowOf } from "../durable/rows.ts";
+import type { KnowledgeDocument } from "../wire/knowledge.ts";
 import { createHash } from "node:crypto";
 import type { Database, Transaction } from "../durable/database.ts";
 import { pageLimit, pageOf, readCursor, type Page } from "../durable/page.ts";
@@ -13,17 +15,6 @@ export interface KnowledgeText {
   readonly title?: string | undefined;
   /** Markdown or plain, at most 1 MiB. */
   readonly text: string;
-}
-
-/** A stored document, without its text. */
-export interface KnowledgeDocument {
-  readonly source: string;
-  readonly title: string;
-  /** SHA-256, as {@link digestOf} makes it. */
-  readonly digest: string;
-  readonly bytes: number;
-  readonly chunks: number;
-  readonly indexedAt: number;
 }
 
 /** Source: docs/spec/knowledge §2. */
@@ -145,14 +136,7 @@ function storableText(text: string): string {
   return text.toWellFormed().replaceAll("\u0000", "\uFFFD");
 }
 
-interface DocumentRow {
-  readonly source: string;
-  readonly title: string;
-  readonly digest: string;
-  readonly bytes: number;
-  readonly chunks: number;
-  readonly indexed_at: Date;
-}
+type DocumentRow = RowOf<KnowledgeDocument, "indexedAt">;
 
 const LOCK = {
   name: "knowledge.lock",

@@ -1,3 +1,4 @@
+import type { KnowledgeDocument, KnowledgePassage } from "../wire/knowledge.ts";
 import type { Database } from "../durable/database.ts";
 import type { Page } from "../durable/page.ts";
 import type { Retriever } from "../engine/agent/agent.ts";
@@ -7,10 +8,9 @@ import {
   listDocuments,
   putDocument,
   removeDocument,
-  type KnowledgeDocument,
   type KnowledgeText,
 } from "./document-rows.ts";
-import { fuse, MAX_PASSAGES, passagesOf, searchWords, type Passage } from "./search.ts";
+import { fuse, MAX_PASSAGES, passagesOf, searchWords } from "./search.ts";
 import type { VectorIndex, VectorStatus } from "./vector-index.ts";
 
 /** A named set of documents. */
@@ -82,7 +82,7 @@ export class Knowledge {
     bases: readonly string[],
     question: string,
     options: { readonly limit?: number | undefined; readonly signal?: AbortSignal } = {},
-  ): Promise<readonly Passage[]> {
+  ): Promise<readonly KnowledgePassage[]> {
     for (const base of bases) this.#assertBase(base);
     const byWords = await searchWords(this.#database, bases, question, options);
     const byMeaning = await this.#byMeaning(bases, question, options);
@@ -107,7 +107,7 @@ export class Knowledge {
     bases: readonly string[],
     question: string,
     { limit = MAX_PASSAGES, signal }: { limit?: number | undefined; signal?: AbortSignal },
-  ): Promise<readonly Passage[]> {
+  ): Promise<readonly KnowledgePassage[]> {
     const vectors = this.#vectors;
     if (!vectors || question.trim() === "") return [];
     const found = await Promise.all(
@@ -130,7 +130,7 @@ export class Knowledge {
 }
 
 /** As it stands in a prompt. Pure. */
-function quoted({ source, headings, text }: Passage): string {
+function quoted({ source, headings, text }: KnowledgePassage): string {
   const place = [source, ...headings].join(" › ");
   return `Source: ${place}\n\n${text}`;
 }

@@ -1,20 +1,7 @@
+import type { KnowledgePassage } from "../wire/knowledge.ts";
 import type { Database } from "../durable/database.ts";
 import type { Near } from "./vectors.ts";
 import { wordsOf } from "../models/search-words.ts";
-
-/** A chunk that may hold the answer. */
-export interface Passage {
-  readonly base: string;
-  readonly source: string;
-  readonly title: string;
-  /** Those above it, outermost first. */
-  readonly headings: readonly string[];
-  readonly text: string;
-  /** Only good for comparing passages of one search. */
-  readonly score: number;
-  /** How much of what was asked stands in it, by the weight of the words, 0 to 1. */
-  readonly share: number;
-}
 
 /** Words of a question that are looked for: a message may have 64 KiB. */
 const MAX_ASKED = 64;
@@ -37,7 +24,7 @@ export async function searchWords(
   bases: readonly string[],
   question: string,
   { limit = MAX_PASSAGES, signal }: { limit?: number | undefined; signal?: AbortSignal } = {},
-): Promise<readonly Passage[]> {
+): Promise<readonly KnowledgePassage[]> {
   const words = wordsOf(question).slice(0, MAX_ASKED);
   if (words.length === 0) return [];
 
@@ -49,7 +36,7 @@ export async function passagesOf(
   database: Database,
   near: readonly Near[],
   { signal }: { readonly signal: AbortSignal | undefined },
-): Promise<readonly Passage[]> {
+): Promise<readonly KnowledgePassage[]> {
   if (near.length === 0) return [];
   const ids = near.map(({ chunk }) => chunk);
   const cosines = near.map(({ cosine }) => cosine);
@@ -64,8 +51,11 @@ const RANK_OFFSET = 60;
  * One list of two: a passage counts by its place in each, so scores of different kinds are never
  * compared. Pure.
  */
-export function fuse(lists: readonly (readonly Passage[])[], limit: number): readonly Passage[] {
-  const fused = new Map<string, Passage>();
+export function fuse(
+  lists: readonly (readonly KnowledgePassage[])[],
+  limit: number,
+): readonly KnowledgePassage[] {
+  const fused = new Map<string, KnowledgePassage>();
   for (const [place, passage] of lists.flatMap((list) => [...list.entries()])) {
     const { base, source, headings, text } = passage;
     const key = JSON.stringify([base, source, headings, text]);
@@ -78,7 +68,7 @@ export function fuse(lists: readonly (readonly Passage[])[], limit: number): rea
   return [...fused.values()].toSorted((a, b) => b.score - a.score).slice(0, limit);
 }
 
-type PassageRow = Passage & Record<string, unknown>;
+type PassageRow = KnowledgePassage & Record<string, unknown>;
 
 /**
  * BM25 with each word counted once for a chunk (k₁ = 1.2, b = 0.75). What no chunk has weighs as what

@@ -1,3 +1,4 @@
+import type { RowOf } from "../durable/rows.ts";
 import { createHash } from "node:crypto";
 import type { Coded } from "../kernel/coded-message.ts";
 import type { PlaceAddress } from "./channel-adapter.ts";
@@ -59,26 +60,11 @@ export interface OpenPlace extends Place {
 }
 
 /** A row of dure.places as JSON. */
-export interface PlaceRow {
-  readonly id: string;
-  readonly adapter: string;
-  readonly kind: Place["kind"];
-  readonly parent: string | null;
-  readonly name: string;
-  readonly tenant: string;
-  readonly guild: string | null;
-  readonly channel: string | null;
-  readonly thread: string | null;
-  readonly person: string | null;
-  readonly agent: string | null;
-  readonly owner: string | null;
-  readonly is_sink: boolean;
-  readonly is_private: boolean;
-  readonly state: PlaceState;
+export interface PlaceRow extends RowOf<
+  Omit<Place, "suspendedUntil" | "closedFor" | "awayFrom" | "awayUntil">
+> {
   readonly suspended_until: string | Date | null;
-  readonly closed_because: string | null;
   readonly moved_to: string | null;
-  readonly archived: boolean;
   readonly away_from: string | Date | null;
   readonly away_until: string | Date | null;
 }

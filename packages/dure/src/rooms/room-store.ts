@@ -1,3 +1,4 @@
+import type { RowOf } from "../durable/rows.ts";
 import type { Database, Queryable, Transaction } from "../durable/database.ts";
 import type { NewEntry } from "../durable/outbox.ts";
 import { storable } from "../durable/storable.ts";
@@ -227,27 +228,7 @@ export function shownMessage({ roles, ...message }: StoredMessage): RoomMessage 
   return { ...message, roles: list };
 }
 
-export interface MessageRow {
-  readonly id: string;
-  readonly place: string;
-  readonly seq: number;
-  readonly author_kind: StoredMessage["authorKind"];
-  readonly author: string;
-  readonly author_name: string;
-  readonly text: string;
-  readonly mentions: readonly string[];
-  readonly mark: MessageMark | null;
-  readonly ends: boolean;
-  readonly reply_to: string | null;
-  readonly request: string | null;
-  readonly roles: StoredMessage["roles"];
-  readonly delivery: StoredMessage["delivery"];
-  readonly delivery_error: StoredMessage["deliveryError"];
-  readonly attachments: RoomMessage["attachments"];
-  readonly buttons: StoredMessage["buttons"];
-  readonly at: Date;
-  readonly edited_at: Date | null;
-}
+export type MessageRow = RowOf<StoredMessage, "at" | "editedAt">;
 
 export function messageOf(row: MessageRow): StoredMessage {
   return {

@@ -1,3 +1,4 @@
+import type { EditableFile } from "../kernel/agent-files.ts";
 import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
 import type { FastifyRequest } from "fastify";
 import type { z } from "zod";
@@ -23,21 +24,24 @@ import { callerOf } from "./guard.ts";
 import { problems } from "./schemas.ts";
 import type { RouteApp, ServerParts } from "./server.ts";
 
-type FileName = z.output<typeof AgentFileParams>["file"];
 type State = { readonly text: string | null; readonly version: string | null };
 
-/** A change as the book keeps it. */
-export interface KeptEdit {
+/** A change of one file of an agent. */
+export interface AgentEdit {
   readonly id: number;
   readonly agent: string;
-  readonly file: FileName;
+  readonly file: EditableFile;
+  /** Milliseconds since the epoch. */
   readonly at: number;
   readonly by: string;
+  /** The person for whom the token was made; null where no token has that name. */
   readonly person: string | null;
   readonly before: string | null;
   readonly after: string;
   readonly restores: number | null;
+  /** Null: it was begun, and whether it happened is not known yet. */
   readonly outcome: "done" | "refused" | "unknown" | null;
+  /** The file was changed elsewhere between the edit before this one and this one. */
   readonly isFromOutside: boolean;
 }
 
@@ -47,7 +51,7 @@ export interface AgentEditBook {
     readonly notEditable: "code" | "service" | "machines" | null;
     readonly configured: readonly string[];
     readonly files: readonly (State & {
-      readonly file: FileName;
+      readonly file: EditableFile;
       readonly path: string;
       readonly isFromOutside: boolean;
       readonly problem: { readonly code: string; readonly message: string } | null;
@@ -55,7 +59,7 @@ export interface AgentEditBook {
   }>;
   save(order: {
     readonly agent: string;
-    readonly file: FileName;
+    readonly file: EditableFile;
     readonly text: string;
     readonly version: string | null;
     readonly by: string;
@@ -67,8 +71,8 @@ export interface AgentEditBook {
   list(
     agent: string,
     cursor?: string,
-  ): Promise<{ readonly items: readonly KeptEdit[]; readonly nextCursor: string | null }>;
-  find(agent: string, id: number): Promise<KeptEdit>;
+  ): Promise<{ readonly items: readonly AgentEdit[]; readonly nextCursor: string | null }>;
+  find(agent: string, id: number): Promise<AgentEdit>;
 }
 
 /** The folder of the team is the operators', not a tenant's. */
@@ -193,12 +197,12 @@ function restoreEdit(app: RouteApp, book: AgentEditBook): void {
   );
 }
 
-function find(request: FastifyRequest, book: AgentEditBook): Promise<KeptEdit> {
+function find(request: FastifyRequest, book: AgentEditBook): Promise<AgentEdit> {
   const { agent, edit } = request.params as z.output<typeof AgentEditParams>;
   return book.find(agent, edit);
 }
 
-function entryOf(edit: KeptEdit): z.output<typeof AgentEditJson> {
+function entryOf(edit: AgentEdit): z.output<typeof AgentEditJson> {
   const { id, agent, file, at, by, person, outcome, restores, isFromOutside } = edit;
   const lines = lineDiff(edit.before ?? "", edit.after);
   return {

@@ -1,3 +1,4 @@
+import type { RowOf } from "../durable/rows.ts";
 import type { Queryable } from "../durable/database.ts";
 import type { Clock } from "../kernel/clock.ts";
 
@@ -238,23 +239,10 @@ export class PostgresLogins implements LoginRows {
   }
 }
 
-interface StoredLogin {
-  readonly id: string;
-  readonly token_id: string;
-  readonly tenant: string;
-  readonly hash: Buffer;
-  readonly next_hash: Buffer | null;
-  readonly next_at: Date | null;
-  readonly previous_hash: Buffer | null;
-  readonly previous_until: Date | null;
-  readonly user_agent: string;
-  readonly created_at: Date;
-  readonly rotated_at: Date;
-  readonly used_at: Date;
-  readonly expires_at: Date;
-  readonly revoked_at: Date | null;
-  readonly now: Date;
-}
+type StoredLogin = RowOf<
+  LoginRow,
+  "nextAt" | "previousUntil" | "createdAt" | "rotatedAt" | "usedAt" | "expiresAt" | "revokedAt"
+> & { readonly now: Date };
 
 function rowOf(stored: StoredLogin): LoginRow {
   return {

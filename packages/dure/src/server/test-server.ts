@@ -1,10 +1,11 @@
+import type { AuditEntry } from "../wire/platform.ts";
 import { createParser } from "eventsource-parser";
 import type { FastifyInstance } from "fastify";
 import { systemClock } from "../kernel/clock.ts";
 import { beLate } from "../kernel/test-late.ts";
 import type { EventFilter } from "../kernel/platform-events.ts";
 import type { EventFrame, EventSource } from "./event-source.ts";
-import type { AuditEntry, Deed } from "../durable/audit-log.ts";
+import type { Deed } from "../durable/audit-log.ts";
 import type { Page } from "../durable/page.ts";
 import type { AuditBook } from "./audit.ts";
 import { createServer, startServer, type ServerOptions } from "./server.ts";

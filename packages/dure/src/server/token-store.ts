@@ -1,3 +1,4 @@
+import type { RowOf } from "../durable/rows.ts";
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import type { Queryable } from "../durable/database.ts";
 import { systemClock, type Clock } from "../kernel/clock.ts";
@@ -190,16 +191,10 @@ const VERIFY = {
     where hash = $1 and revoked_at is null`,
 };
 
-interface TokenRow {
-  readonly id: string;
+type TokenRow = RowOf<Omit<TokenRecord, "roles">, "createdAt" | "revokedAt"> & {
   readonly hash: Buffer;
-  readonly name: string;
-  readonly tenant: string;
-  readonly scopes: Scope[];
-  readonly roles: string[];
-  readonly created_at: Date;
-  readonly revoked_at: Date | null;
-}
+  readonly roles: readonly string[];
+};
 
 /** How long another process may still accept a token that was revoked here, milliseconds. */
 const REMEMBER_MS = 2_000;

@@ -1,3 +1,4 @@
+import type { EditableFile } from "../kernel/agent-files.ts";
 import { createHash } from "node:crypto";
 import { constants } from "node:fs";
 import { chmod, chown, lstat, open, readdir, realpath, rename, rm } from "node:fs/promises";
@@ -5,17 +6,6 @@ import path from "node:path";
 import { makeFolder } from "../durable/make-folder.ts";
 import { writeDraft } from "../durable/make-file.ts";
 import { codeOf, DureError } from "../kernel/errors.ts";
-
-/** Files of an agent's folder that can be changed on its page, in the order in which they are read. */
-export const EDITABLE_FILES = [
-  "agent.md",
-  "SOUL.md",
-  "AGENTS.md",
-  "MEMORY.md",
-  "agent.yaml",
-] as const;
-
-export type EditableFile = (typeof EDITABLE_FILES)[number];
 
 /** Bytes of a file that is read to be changed; what may be saved is shorter. */
 const MOST_BYTES = 256 * 1024;

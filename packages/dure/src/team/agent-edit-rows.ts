@@ -1,27 +1,9 @@
+import type { RowOf } from "../durable/rows.ts";
+import type { AgentEdit } from "../server/agent-edit-routes.ts";
 import type { Queryable, Transaction } from "../durable/database.ts";
 import { pageOf, readCursor, type Page } from "../durable/page.ts";
-import type { EditableFile } from "./agent-edit-files.ts";
 
-/** Null: it was begun, and whether it happened is not known yet. */
-export type EditOutcome = "done" | "refused" | "unknown";
-
-/** A change of one file of an agent. */
-export interface AgentEdit {
-  readonly id: number;
-  readonly agent: string;
-  readonly file: EditableFile;
-  /** Milliseconds since the epoch. */
-  readonly at: number;
-  readonly by: string;
-  /** The person for whom the token was made; null where no token has that name. */
-  readonly person: string | null;
-  readonly before: string | null;
-  readonly after: string;
-  readonly restores: number | null;
-  readonly outcome: EditOutcome | null;
-  /** The file was changed elsewhere between the edit before this one and this one. */
-  readonly isFromOutside: boolean;
-}
+export type EditOutcome = NonNullable<AgentEdit["outcome"]>;
 
 export type NewEdit = Pick<AgentEdit, "agent" | "file" | "by" | "before" | "after"> & {
   readonly restores: number | null;
@@ -131,19 +113,10 @@ export async function hasOtherMachines(database: Queryable, machine: string): Pr
   return row!.found;
 }
 
-interface EditRow {
-  readonly id: number;
-  readonly agent: string;
-  readonly file: EditableFile;
-  readonly at: Date;
+type EditRow = RowOf<Omit<AgentEdit, "by" | "isFromOutside">, "at"> & {
   readonly by_whom: string;
-  readonly person: string | null;
-  readonly before: string | null;
-  readonly after: string;
-  readonly restores: number | null;
-  readonly outcome: EditOutcome | null;
   readonly outside: boolean;
-}
+};
 
 function editOf({ at, by_whom: by, outside, ...row }: EditRow): AgentEdit {
   return { ...row, at: at.getTime(), by, isFromOutside: outside };

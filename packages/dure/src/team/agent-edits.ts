@@ -1,3 +1,5 @@
+import type { AgentEdit } from "../server/agent-edit-routes.ts";
+import { EDITABLE_FILES, type EditableFile } from "../kernel/agent-files.ts";
 import type { Database } from "../durable/database.ts";
 import { readFrontMatter } from "../engine/files/front-matter.ts";
 import { readYaml } from "../engine/files/load-service-document.ts";
@@ -10,11 +12,9 @@ import { DureError, messageOf } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/logger.ts";
 import { AGENT_MARKDOWN } from "./agent-markdown.ts";
 import {
-  EDITABLE_FILES,
   readFileState,
   replaceFile,
   shownPath,
-  type EditableFile,
   type FilePlace,
   type FileState,
 } from "./agent-edit-files.ts";
@@ -29,7 +29,6 @@ import {
   lockFile,
   newsBegin,
   openEdits,
-  type AgentEdit,
   type EditOutcome,
 } from "./agent-edit-rows.ts";
 import { addressesIn } from "./agent-edit-addresses.ts";

@@ -1,3 +1,4 @@
+import { EDITABLE_FILES } from "../kernel/agent-files.ts";
 import { z } from "zod";
 import type { FromWire } from "../kernel/wire.ts";
 import { AgentParams } from "./rooms.ts";
@@ -8,7 +9,7 @@ import { pageOf, time } from "./shared.ts";
 /** Characters of a text; what may be kept is shorter and refused with its own words. */
 const MAX_SENT = 100_000;
 
-const file = z.enum(["agent.md", "SOUL.md", "AGENTS.md", "MEMORY.md", "agent.yaml"]);
+const file = z.enum(EDITABLE_FILES);
 const version = z
   .string()
   .max(64)

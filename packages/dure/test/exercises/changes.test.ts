@@ -86,7 +86,7 @@ describe("a new provider", () => {
 
   test.each(KEYED_PROVIDERS)("has hosts that a worker with the key of %s may reach", (provider) => {
     const { key } = keyFactsOf(provider);
-    const spec = { kind: "command", command: ["work"], env: [key] } as const;
+    const spec = { kind: "command", command: ["work"], prompt: "stdin", env: [key] } as const;
     const about = { plan: {}, port: undefined };
     const policy = policyOfWorker(spec, about, { team: {}, env: { [key]: "secret" } });
 

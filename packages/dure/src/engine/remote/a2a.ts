@@ -4,7 +4,7 @@ import { DureError, messageOf } from "../../kernel/errors.ts";
 import { fetchAtOrigin } from "../../kernel/fetch-at-origin.ts";
 import { isObject } from "../../kernel/json.ts";
 import type { Done, TurnEvent } from "../../kernel/turn-events.ts";
-import type { RemoteService } from "./remote-service.ts";
+import type { RemoteService, RemoteCall } from "./remote-service.ts";
 
 /** Where a server says what it is. Source: A2A 1.0 §8.2, §14.3. */
 const CARD_PATH = "/.well-known/agent-card.json";
@@ -35,16 +35,6 @@ export interface A2aRequest {
   readonly task?: string | undefined;
 }
 
-/** What a call of an agent needs, and its callbacks. */
-export interface A2aCall {
-  /** The id of the message. */
-  readonly key: string;
-  readonly clock: Clock;
-  readonly signal: AbortSignal;
-  /** Is told the task's id there. */
-  readonly onBegun: (task: string) => void;
-}
-
 /**
  * One turn with an agent that speaks A2A 1.0 over JSON-RPC. The session is its context; a task that
  * asks for input is continued.
@@ -57,7 +47,7 @@ export interface A2aCall {
 export async function* a2aTurn(
   remote: RemoteService,
   request: A2aRequest,
-  call: A2aCall,
+  call: RemoteCall,
 ): AsyncGenerator<TurnEvent, Done> {
   const { key, clock } = call;
   const startedAt = clock.monotonic();
@@ -89,7 +79,7 @@ async function* untilEnded(
   remote: RemoteService,
   answer: Answer,
   request: A2aRequest,
-  call: A2aCall,
+  call: RemoteCall,
 ): AsyncGenerator<TurnEvent, void> {
   const { clock, signal } = call;
   let connection: A2aConnection | undefined;
@@ -161,7 +151,7 @@ async function* followCall(
   connection: A2aConnection,
   answer: Answer,
   request: A2aRequest,
-  { key, clock, signal }: A2aCall,
+  { key, clock, signal }: RemoteCall,
 ): AsyncGenerator<StreamResponse> {
   const tasks = answer.task === undefined ? await connection.tasksOf(request.session, signal) : [];
   const known =

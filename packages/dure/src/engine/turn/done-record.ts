@@ -8,21 +8,13 @@ import type {
   TraceAgent,
   TurnError,
 } from "../../kernel/turn-events.ts";
-import type { ClaimedTurn, FinishedTurn } from "../../durable/turns.ts";
+import type { ClaimedTurn, FinishedTurn, FinishedFlow } from "../../durable/turns.ts";
 import type { LeafService } from "../service/combine.ts";
 import type { Question } from "./question.ts";
 import type { DonePayload } from "../service/service.ts";
 import { buttonsFor, openMessage } from "../texts.ts";
 import type { SlotDescription } from "./state.ts";
 import type { NewPlatformEvent } from "../../wire/events.ts";
-
-/** A flow that has ended, for the list of finished ones. */
-export interface CompletedFlow {
-  readonly service: string;
-  readonly flow: string;
-  readonly stage: string;
-  readonly data: unknown;
-}
 
 /** The hook type under which `afterTurn` is delivered. */
 export const AFTER_TURN = "@after-turn";
@@ -99,7 +91,7 @@ export function terminalFlow(
   leaf: LeafService | undefined,
   flow: string,
   state: JsonObject | undefined,
-): CompletedFlow | undefined {
+): FinishedFlow | undefined {
   const stage = state?.["stage"];
   if (
     leaf?.kind !== "service" ||

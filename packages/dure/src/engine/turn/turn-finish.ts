@@ -1,19 +1,12 @@
 import type { JsonObject } from "../../kernel/json.ts";
 import type { Done } from "../../kernel/turn-events.ts";
-import type { FinishedTurn } from "../../durable/turns.ts";
+import type { FinishedTurn, FinishedFlow } from "../../durable/turns.ts";
 import { messageOrDecision } from "../agent/decision.ts";
 import { turnsOf, type Memory } from "../agent/memory.ts";
 import { memoryAfter } from "../caller/handed-out.ts";
 import type { LeafService } from "../service/combine.ts";
 import type { DonePayload } from "../service/service.ts";
-import {
-  doneEvent,
-  doneOf,
-  hookRows,
-  terminalFlow,
-  type CompletedFlow,
-  type StateAbout,
-} from "./done-record.ts";
+import { doneEvent, doneOf, hookRows, terminalFlow, type StateAbout } from "./done-record.ts";
 import { leaving, stopRows, type StopElsewhere } from "./pass-through.ts";
 import { questionAsked, type Question } from "./question.ts";
 import { sessionAfter } from "./session-state.ts";
@@ -243,7 +236,7 @@ export class TurnFinish {
   #finishedFlows(
     payload: DonePayload,
     state: JsonObject | undefined,
-  ): { completed: readonly CompletedFlow[]; isTerminal: boolean } {
+  ): { completed: readonly FinishedFlow[]; isTerminal: boolean } {
     const { route, output } = this.#parts;
     const terminal = terminalFlow(route.leaf, route.flow, state);
     const named = [...output.completed];

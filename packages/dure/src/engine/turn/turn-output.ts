@@ -1,11 +1,11 @@
+import type { FinishedFlow } from "../../durable/turns.ts";
 import type { JsonObject } from "../../kernel/json.ts";
 import type { HookRecord } from "../../kernel/turn-events.ts";
-import type { CompletedFlow } from "./done-record.ts";
 
 /** What a handler leaves for the end of its turn besides its answer. */
 export class TurnOutput {
   readonly hooks: HookRecord[] = [];
-  readonly completed: CompletedFlow[] = [];
+  readonly completed: FinishedFlow[] = [];
   /** What memory keeps as the answer, when it is not `DONE.message`. */
   remembered: string | undefined;
   #kept: JsonObject | undefined;

@@ -1,7 +1,6 @@
 import { isIP } from "node:net";
 import { DureError } from "../../kernel/errors.ts";
-import type { TestFeedback } from "../../wire/runs.ts";
-import type { PlanComment } from "../rows/comment-rows.ts";
+import type { TestFeedback, PortComment } from "../../wire/runs.ts";
 
 /** Comments of one review: what a prompt tells of a kind. */
 export const MAX_COMMENTS = 30;
@@ -10,7 +9,7 @@ const MAX_REVIEW = 16_000;
 /** Characters of a line that is quoted. */
 const MAX_QUOTE = 200;
 
-type CommentContent = Pick<PlanComment, "path" | "line" | "side" | "quote" | "text">;
+type CommentContent = Pick<PortComment, "path" | "line" | "side" | "quote" | "text">;
 
 /**
  * What a person wants changed, as the next try is told it. Pure. Throws `REVIEW_EMPTY`,

@@ -1,3 +1,4 @@
+import type { PortComment } from "../../wire/runs.ts";
 import { createHash } from "node:crypto";
 import {
   subjectOf,
@@ -7,7 +8,6 @@ import {
   type SuggestedAction,
 } from "../../kernel/escalation.ts";
 import { MAX_GRANTS, grantable, pathIn } from "./grants.ts";
-import type { PlanComment } from "../rows/comment-rows.ts";
 import type { PlanRun, RunOrder } from "../rows/run.ts";
 import { reviewOf } from "./review.ts";
 
@@ -246,7 +246,7 @@ interface AnsweredQuestion {
   readonly unit?: "tokens" | "calls" | undefined;
   /** Who answers. */
   readonly by?: string | undefined;
-  readonly comments?: readonly PlanComment[] | undefined;
+  readonly comments?: readonly PortComment[] | undefined;
 }
 
 function runOrderOf({ value }: Answer, about: AnsweredQuestion): RunOrder | undefined {

@@ -1,23 +1,9 @@
+import type { RowOf } from "../../durable/rows.ts";
 import type { Database, Transaction } from "../../durable/database.ts";
 import { storable } from "../../durable/storable.ts";
-import type { TestFeedback } from "../../wire/runs.ts";
+import type { TestFeedback, PortComment } from "../../wire/runs.ts";
 
-/** What a person says about a line, or a file, that a port has changed. */
-export interface PlanComment {
-  readonly id: number;
-  readonly path: string;
-  readonly line: number | null;
-  readonly side: "old" | "new";
-  /** The line as the person saw it. */
-  readonly quote: string;
-  readonly text: string;
-  readonly by: string;
-  readonly createdAt: number;
-  /** The try that it was said about; null: it was not sent yet. */
-  readonly sentTry: number | null;
-}
-
-export type NewComment = Pick<PlanComment, "path" | "line" | "side" | "quote" | "text" | "by">;
+export type NewComment = Pick<PortComment, "path" | "line" | "side" | "quote" | "text" | "by">;
 
 /** A review that is carried out: a step of the last try, whose output the next try is told. */
 export interface CarriedReview {
@@ -26,24 +12,14 @@ export interface CarriedReview {
   readonly comments: readonly number[];
 }
 
-interface CommentRow {
-  readonly id: number;
-  readonly path: string;
-  readonly line: number | null;
-  readonly side: PlanComment["side"];
-  readonly quote: string;
-  readonly text: string;
-  readonly by_whom: string;
-  readonly created_at: Date;
-  readonly sent_try: number | null;
-}
+type CommentRow = RowOf<Omit<PortComment, "by">, "createdAt"> & { readonly by_whom: string };
 
 /** The newest 500, oldest first. */
 export async function commentsOf(
   database: Database | Transaction,
   run: string,
   port: string,
-): Promise<readonly PlanComment[]> {
+): Promise<readonly PortComment[]> {
   const rows = await database.query<CommentRow>(COMMENTS, [run, port]);
   return rows.toReversed().map((row) => ({
     id: row.id,

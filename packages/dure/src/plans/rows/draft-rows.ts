@@ -1,3 +1,4 @@
+import type { RowOf } from "../../durable/rows.ts";
 import type { Database } from "../../durable/database.ts";
 import { storable } from "../../durable/storable.ts";
 import type { TenantView } from "../../kernel/tenant.ts";
@@ -30,18 +31,9 @@ export interface DraftNews {
   readonly open?: StoredDraft["open"] | undefined;
 }
 
-interface DraftRow {
-  readonly id: string;
-  readonly goal: string;
-  readonly repository: string | null;
-  readonly text: string;
-  readonly questions: readonly DraftQuestion[];
-  readonly open: readonly string[];
-  readonly version: number;
+type DraftRow = RowOf<Omit<StoredDraft, "updatedBy">, "createdAt" | "updatedAt"> & {
   readonly by_whom: string;
-  readonly created_at: Date;
-  readonly updated_at: Date;
-}
+};
 
 /** Drafts of a tenant; older ones make room. */
 const MOST = 200;

@@ -1,11 +1,8 @@
-import type { Promises } from "../sandbox/proof.ts";
+import type { RowOf } from "../../durable/rows.ts";
 import type { Plan } from "../plan.ts";
 import type { NewRun, PortChange } from "./run-changes.ts";
 import type { PlanPort, PlanRun, PlanStep, StoredUse } from "./run.ts";
 import { workerNode } from "./tree.ts";
-import type { PortStatus, Member, PlanRunStatus, RunPhase, StepKind } from "../../kernel/plans.ts";
-import type { Because, RunMode } from "../../wire/plans.ts";
-import type { PathGrant, RunReport, StepWaiting } from "../../wire/runs.ts";
 
 /**
  * Tokens that a run may use where its plan names none, for each port: 250 calls of a model that reads
@@ -73,36 +70,10 @@ export function portParameter(change: PortChange): Record<string, unknown> {
   return { position, ...same, ...named };
 }
 
-export interface RunRow {
-  readonly id: string;
-  readonly tenant: string;
-  readonly definition: Plan;
-  readonly file: string | null;
-  readonly repository: string;
-  readonly folder: string;
-  readonly host: string;
-  readonly base_commit: string;
-  readonly start_commit: string | null;
-  readonly status: PlanRunStatus;
-  readonly status_before: PlanRunStatus | null;
-  readonly phase: RunPhase;
-  readonly listen_slot: number | null;
-  readonly isolation: string | null;
-  readonly promises: Promises | null;
-  readonly mode: RunMode | null;
-  readonly report: RunReport | null;
-  readonly because: Because | null;
-  readonly tokens_in: number;
-  readonly tokens_out: number;
-  readonly tokens_most: number | null;
-  readonly calls: number;
-  readonly calls_most: number | null;
-  readonly started_by: string;
-  readonly created_at: Date;
-  readonly updated_at: Date;
-  readonly finished_at: Date | null;
-  readonly clean_began_at: Date | null;
-}
+export type RunRow = RowOf<
+  Omit<PlanRun, "plan" | "cleanedAt">,
+  "createdAt" | "updatedAt" | "finishedAt"
+> & { readonly definition: Plan; readonly clean_began_at: Date | null };
 
 export function runOf(row: RunRow): PlanRun {
   return {
@@ -151,27 +122,7 @@ export function useOf(row: UseRow): StoredUse {
   };
 }
 
-export interface PortRow {
-  readonly position: number;
-  readonly id: string;
-  readonly status: PortStatus;
-  readonly attempt: number;
-  readonly because: Because | null;
-  readonly tries_pair: number;
-  readonly tries_orchestrator: number;
-  readonly spent_ms: number;
-  readonly time_ms: number;
-  readonly tokens_in: number;
-  readonly tokens_out: number;
-  readonly tokens_most: number | null;
-  readonly hint: string | null;
-  readonly grants: readonly PathGrant[];
-  readonly weaker_tests_accepted: boolean;
-  readonly start_commit: string | null;
-  readonly result_commit: string | null;
-  readonly started_at: Date | null;
-  readonly finished_at: Date | null;
-}
+export type PortRow = RowOf<PlanPort, "startedAt" | "finishedAt">;
 
 export function portOf(row: PortRow): PlanPort {
   return {
@@ -197,29 +148,10 @@ export function portOf(row: PortRow): PlanPort {
   };
 }
 
-export interface StepRow {
-  readonly id: number;
-  readonly run: string;
-  readonly port: string;
-  readonly try: number;
-  readonly kind: StepKind;
-  readonly member: Member | null;
-  readonly worker: string | null;
-  readonly status: PlanStep["status"];
-  readonly told: boolean;
-  readonly starts: number;
-  readonly progress: number;
-  readonly task: string;
-  readonly tokens_in: number;
-  readonly tokens_out: number;
-  readonly output: unknown;
-  readonly session: string | null;
-  readonly waiting: StepWaiting | null;
-  readonly log: string;
-  readonly started_at: Date;
-  readonly seen_at: Date;
-  readonly finished_at: Date | null;
-}
+export type StepRow = RowOf<
+  Omit<PlanStep, "output" | "session" | "hookToken">,
+  "startedAt" | "seenAt" | "finishedAt"
+> & { readonly run: string; readonly output: unknown; readonly session: string | null };
 
 export function stepOf(row: StepRow): PlanStep {
   return {

@@ -1,5 +1,6 @@
+import type { RowOf } from "../../durable/rows.ts";
 import type { Database, Transaction } from "../../durable/database.ts";
-import type { Member, TranscriptKind } from "../../kernel/plans.ts";
+import type { Member } from "../../kernel/plans.ts";
 import type { TranscriptLine } from "../../wire/runs.ts";
 import type { TranscriptEntry } from "../workers/worker.ts";
 
@@ -49,17 +50,9 @@ export async function readTranscript(
   }));
 }
 
-interface TranscriptRow {
-  readonly id: number;
-  readonly step: number;
-  readonly try: number;
-  readonly member: Member | null;
-  readonly kind: TranscriptKind;
-  readonly title: string;
-  readonly text: string;
+type TranscriptRow = RowOf<Omit<TranscriptLine, "status">, "at"> & {
   readonly status: string | null;
-  readonly at: Date;
-}
+};
 
 /** PostgreSQL stores no NUL and no half of a character. */
 function plain(text: string): string {

@@ -1,3 +1,4 @@
+import type { Approvals } from "../../wire/runs.ts";
 import type { Database } from "../../durable/database.ts";
 import { DureError } from "../../kernel/errors.ts";
 import { addApproval, approvalsOf, personOfActor, type Approval } from "../rows/approval-rows.ts";
@@ -13,20 +14,6 @@ export interface MergeRule {
    * may be the author, so one approval more is needed. Source: docs/spec/platform §6.
    */
   readonly not?: "author" | undefined;
-}
-
-/** How a result stands before its gate. */
-export interface GateState {
-  /** The result. */
-  readonly commit: string;
-  readonly needed: number;
-  readonly approvals: readonly Approval[];
-  /** Approvals that count. */
-  readonly counted: number;
-  /** Whose approval does not count. */
-  readonly not: "author" | null;
-  /** The person who began the run; null: nothing names one. */
-  readonly author: string | null;
 }
 
 export interface MergeGateParts {
@@ -56,7 +43,7 @@ export class MergeGate {
     seen: string,
     who: Pick<Approval, "person" | "by">,
     { signal }: { signal: AbortSignal },
-  ): Promise<GateState> {
+  ): Promise<Approvals> {
     if (seen !== result.commit) throw approvalStale(result, seen);
     await addApproval(this.#parts.database, { run: result.id, result: seen }, who);
 
@@ -69,7 +56,7 @@ export class MergeGate {
     if (state.counted < state.needed) throw notApproved(result, state);
   }
 
-  async state(result: Result, { signal }: { signal: AbortSignal }): Promise<GateState> {
+  async state(result: Result, { signal }: { signal: AbortSignal }): Promise<Approvals> {
     const { database, repositories, rule } = this.#parts;
     const { id, repository, commit, startedBy } = result;
     const own = (await repositories.settingsOf(repository, signal)).flatMap(
@@ -90,7 +77,7 @@ export class MergeGate {
  */
 export function countApprovals(
   approvals: readonly Pick<Approval, "person" | "isNamed">[],
-  { not, author }: Pick<GateState, "not" | "author">,
+  { not, author }: Pick<Approvals, "not" | "author">,
 ): number {
   if (not === null) return new Set(approvals.map(({ person }) => person)).size;
   const named = approvals.filter(({ isNamed }) => isNamed);
@@ -124,7 +111,7 @@ function approvalStale({ id, commit }: Result, seen: string): DureError {
 
 function notApproved(
   { id, commit }: Result,
-  { needed, counted, not, author }: GateState,
+  { needed, counted, not, author }: Approvals,
 ): DureError {
   const isUnknown = not !== null && author === null;
   const more = isUnknown ? " Nothing names who began it, so one approval more is needed." : "";

@@ -2,7 +2,13 @@ import { join } from "node:path";
 import type { Clock } from "../../kernel/clock.ts";
 import { codeOf, DureError } from "../../kernel/errors.ts";
 import { publishTarget } from "../../kernel/publish-target.ts";
-import type { PublishOutcome, ResultFinding, ReviewNeeded, RunReport } from "../../wire/runs.ts";
+import type {
+  PublishOutcome,
+  ResultFinding,
+  ReviewNeeded,
+  RunReport,
+  Approvals,
+} from "../../wire/runs.ts";
 import { concealerOf } from "../agents/given-secrets.ts";
 import { reviewBeforeLeaving, reviewNeededFor } from "../leaving/review.ts";
 import { exitWordsOf, type Tried } from "../merge/integration.ts";
@@ -18,7 +24,7 @@ import { withoutPassword } from "../workspace/remote.ts";
 import type { Repository } from "../workspace/repository.ts";
 import { folderName } from "../workspace/repository-facts.ts";
 import { deliveredCommit } from "./delivered-commit.ts";
-import type { GateState, MergeGate } from "./merge-gate.ts";
+import type { MergeGate } from "./merge-gate.ts";
 import { openPullRequest } from "./pull-request.ts";
 import { RememberedLooks } from "./remembered-looks.ts";
 import type { Runs } from "./runs.ts";
@@ -137,7 +143,7 @@ export class RunDelivery {
   }
 
   /** Throws `RUN_NO_RESULT`, and as {@link MergeGate.approve}. */
-  approve(run: PlanRun, { commit, who, signal }: ApprovalRequest): Promise<GateState> {
+  approve(run: PlanRun, { commit, who, signal }: ApprovalRequest): Promise<Approvals> {
     const result = { ...run, commit: resultOf(run).commit };
     return this.#parts.gate.approve(result, commit, who, { signal });
   }
@@ -269,7 +275,7 @@ export interface RunLeaving {
   readonly target: string | null;
   readonly review: ReviewNeeded | null;
   readonly allowed: readonly (MayLeave & { readonly by: "team" | "plan" })[];
-  readonly gate: GateState;
+  readonly gate: Approvals;
 }
 
 interface Caller extends Reach, Confirmed {

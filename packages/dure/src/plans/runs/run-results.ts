@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Clock } from "../../kernel/clock.ts";
 import { DureError } from "../../kernel/errors.ts";
 import type { TenantView } from "../../kernel/tenant.ts";
-import type { TreeDiff } from "../../wire/runs.ts";
+import type { TreeDiff, Approvals } from "../../wire/runs.ts";
 import type { Reach } from "../plan-reach.ts";
 import type { MayLeave } from "../plan.ts";
 import type { PlanRun, PlanStep } from "../rows/run.ts";
@@ -12,7 +12,7 @@ import type { Git } from "../workspace/git.ts";
 import { Repository } from "../workspace/repository.ts";
 import { RunStore } from "../workspace/store.ts";
 import { isTenant, type NamedRepositories } from "./named-repositories.ts";
-import type { GateState, MergeGate } from "./merge-gate.ts";
+import type { MergeGate } from "./merge-gate.ts";
 import {
   RunDelivery,
   type ApprovalRequest,
@@ -123,7 +123,7 @@ export class RunResults {
    * A person agrees that the result leaves the run. Throws as {@link RunDelivery.approve} and
    * `NamedRepositories`.
    */
-  async approve(id: string, asked: Reach & ApprovalRequest): Promise<GateState> {
+  async approve(id: string, asked: Reach & ApprovalRequest): Promise<Approvals> {
     return this.#delivery.approve(await this.#deliverable(id, asked), asked);
   }
 

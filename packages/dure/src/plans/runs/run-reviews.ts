@@ -1,14 +1,9 @@
+import type { PortComment } from "../../wire/runs.ts";
 import type { Database } from "../../durable/database.ts";
 import { DureError } from "../../kernel/errors.ts";
 import type { TenantView } from "../../kernel/tenant.ts";
 import { MAX_COMMENTS, reviewOf } from "../ask/review.ts";
-import {
-  addComment,
-  commentsOf,
-  dropComment,
-  type NewComment,
-  type PlanComment,
-} from "../rows/comment-rows.ts";
+import { addComment, commentsOf, dropComment, type NewComment } from "../rows/comment-rows.ts";
 import type { PlanRun, RunOrder } from "../rows/run.ts";
 import type { RunQueries } from "./run-queries.ts";
 import { runCleaned } from "./run-requests.ts";
@@ -36,13 +31,13 @@ export class RunReviews {
   }
 
   /** Oldest first. Throws `RUN_UNKNOWN`, `PLAN_PORT_UNKNOWN`. */
-  async comments(about: ReviewedPort): Promise<readonly PlanComment[]> {
+  async comments(about: ReviewedPort): Promise<readonly PortComment[]> {
     await this.#find(about);
     return commentsOf(this.#database, about.run, about.port);
   }
 
   /** Throws `REVIEW_TOO_LONG`, `RUN_CLEANED` and as {@link comments}. */
-  async add(about: ReviewedPort, comment: NewComment): Promise<readonly PlanComment[]> {
+  async add(about: ReviewedPort, comment: NewComment): Promise<readonly PortComment[]> {
     const run = await this.#find(about);
     if (run.cleanedAt !== null) throw runCleaned(run);
     const waiting = await this.#waiting(about);
@@ -55,7 +50,7 @@ export class RunReviews {
   }
 
   /** Throws `COMMENT_UNKNOWN`, and as {@link comments}. */
-  async drop(about: ReviewedPort, id: number): Promise<readonly PlanComment[]> {
+  async drop(about: ReviewedPort, id: number): Promise<readonly PortComment[]> {
     await this.#find(about);
     if (await dropComment(this.#database, about.run, about.port, id)) return this.comments(about);
     throw new DureError("COMMENT_UNKNOWN", `No comment ${id} waits to be sent.`, {
@@ -74,7 +69,7 @@ export class RunReviews {
     return { type: "review", port: about.port, feedback, comments };
   }
 
-  async #waiting({ run, port }: ReviewedPort): Promise<readonly PlanComment[]> {
+  async #waiting({ run, port }: ReviewedPort): Promise<readonly PortComment[]> {
     const all = await commentsOf(this.#database, run, port);
     return all.filter(({ sentTry }) => sentTry === null);
   }
