@@ -2,7 +2,7 @@ import type { RowOf } from "../durable/rows.ts";
 import { SESSION_FILES } from "../durable/files/named-files.ts";
 import type { FileRef } from "../kernel/files.ts";
 import type { KnownTo, TenantView } from "../kernel/tenant.ts";
-import type { JobStatus } from "../kernel/jobs.ts";
+import { OPEN_JOB_STATUSES, type JobStatus, type OpenJobStatus } from "../kernel/jobs.ts";
 import type { Job } from "./job.ts";
 import { JOB_COLUMNS, jobOf, ms, WORDS, wordsOf, type JobRow, type WordsRow } from "./job-rows.ts";
 import type { JobStatements } from "./job-statements.ts";
@@ -238,7 +238,7 @@ export class JobReader {
   }
 
   /** Open jobs by status. */
-  async standing(): Promise<{ readonly pending: number; readonly running: number }> {
+  async standing(): Promise<Readonly<Record<OpenJobStatus, number>>> {
     const rows = await this.#statements.many<{ status: string; count: number }>(
       "job.counts",
       `
@@ -248,7 +248,8 @@ export class JobReader {
         group by status`,
       [],
     );
-    const counts = new Map(rows.map(({ status, count }) => [status, count]));
-    return { pending: counts.get("PENDING") ?? 0, running: counts.get("RUNNING") ?? 0 };
+    const none = Object.fromEntries(OPEN_JOB_STATUSES.map((status) => [status, 0]));
+    const found = Object.fromEntries(rows.map(({ status, count }) => [status, count]));
+    return { ...none, ...found } as Record<OpenJobStatus, number>;
   }
 }

@@ -31,7 +31,7 @@ import { jobRetryRefusal } from "./retry-refusal.ts";
 import { JobStore, JOBS_TOPIC } from "./store.ts";
 import { JobTimekeeping } from "./job-timekeeping.ts";
 import { MAX_RESULTS, renderResults } from "./turn-message.ts";
-import { isJobOver, type JobStatus } from "../kernel/jobs.ts";
+import { isJobOver, type JobStatus, type OpenJobStatus } from "../kernel/jobs.ts";
 
 export interface JobsOptions {
   readonly database: Database;
@@ -272,7 +272,7 @@ export class Jobs {
   }
 
   /** Open jobs by status, for metrics. */
-  async standing(): Promise<{ readonly pending: number; readonly running: number }> {
+  async standing(): Promise<Readonly<Record<OpenJobStatus, number>>> {
     return this.#reader.standing();
   }
 

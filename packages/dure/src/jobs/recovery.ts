@@ -123,7 +123,7 @@ export class JobRecovery {
 
   async #report(found: Omit<RecoveryReport, "incomplete">, when: string): Promise<RecoveryReport> {
     const { store, reader, logger } = this.#parts;
-    const { pending, running } = await reader.standing();
+    const { PENDING: pending, RUNNING: running } = await reader.standing();
     const report = { ...found, incomplete: pending + running };
     logger.info(
       { ...report },

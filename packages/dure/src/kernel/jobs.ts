@@ -1,6 +1,7 @@
 /** Words of jobs that every reader shares. Source: docs/spec/jobs §2. */
 
 export const OPEN_JOB_STATUSES = ["PENDING", "RUNNING"] as const;
+export type OpenJobStatus = (typeof OPEN_JOB_STATUSES)[number];
 export const JOB_ENDS = ["COMPLETED", "FAILED", "CANCELLED", "ABANDONED"] as const;
 export type JobEnd = (typeof JOB_ENDS)[number];
 

@@ -18,7 +18,7 @@ async function open(url: string, settledAfterMs?: number) {
     engine: { running: 1 },
     events: { lag: async () => 0 },
     lease: us.lease,
-    jobs: { standing: async () => ({ pending: 2, running: 3 }) },
+    jobs: { standing: async () => ({ PENDING: 2, RUNNING: 3 }) },
     runs: { leading: 0 },
     settledAfterMs,
   });

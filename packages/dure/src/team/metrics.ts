@@ -1,3 +1,4 @@
+import { OPEN_JOB_STATUSES, type OpenJobStatus } from "../kernel/jobs.ts";
 import { collectDefaultMetrics, Counter, Gauge, Registry } from "prom-client";
 import type { Database } from "../durable/database.ts";
 import type { EventLog } from "../durable/event-log.ts";
@@ -42,8 +43,7 @@ export function teamMetrics(parts: MetricsParts): () => Promise<string> {
     all.lag.set(lag);
     all.open.set(counts.open);
     for (const key of SUMS) advance(all[key], counts[key]);
-    standing?.pending.set(waiting!.pending);
-    standing?.running.set(waiting!.running);
+    for (const status of OPEN_JOB_STATUSES) standing?.[status].set(waiting![status]);
   }
 
   return async () => {
@@ -115,11 +115,11 @@ function metricsOfAll(registry: Registry): MetricsOfAll {
   };
 }
 
-function metricsOfJobs(registry: Registry): Record<"pending" | "running", Gauge> {
+function metricsOfJobs(registry: Registry): Record<OpenJobStatus, Gauge> {
   const gauge = gaugesIn(registry);
   return {
-    pending: gauge("dure_jobs_pending", "Jobs that wait for their permit, in all processes."),
-    running: gauge("dure_jobs_running", "Jobs that go on, in all processes."),
+    PENDING: gauge("dure_jobs_pending", "Jobs that wait for their permit, in all processes."),
+    RUNNING: gauge("dure_jobs_running", "Jobs that go on, in all processes."),
   };
 }
 
