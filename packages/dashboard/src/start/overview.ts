@@ -1,4 +1,5 @@
 import {
+  isJobOver,
   isRunOver,
   type Costs,
   type Escalation,
@@ -33,8 +34,8 @@ export interface Told {
 
 /** A failure counts as news for so long, milliseconds. */
 const NEWS_MS = 24 * 60 * 60 * 1_000;
-const FAILED_JOBS: ReadonlySet<Job["status"]> = new Set(["FAILED", "ABANDONED"]);
-const FAILED_RUNS: ReadonlySet<ListedRun["status"]> = new Set(["failed", "partial"]);
+/** Ends that are no news, of jobs and of runs. */
+const GOOD_ENDS: ReadonlySet<string> = new Set(["COMPLETED", "CANCELLED", "success", "cancelled"]);
 
 /** What goes on: runs first, then jobs, conversations, and agents that answer in rooms. Pure. */
 export function runningOf({ runs, jobs, sessions, agents }: Told): readonly Work[] {
@@ -58,10 +59,16 @@ export function failedOf({ runs, jobs }: Told, now: number): readonly Work[] {
   const isNews = (at: number | null): boolean => at !== null && now - at < NEWS_MS;
   const failed = [
     ...(runs ?? [])
-      .filter(({ status, finishedAt }) => FAILED_RUNS.has(status) && isNews(finishedAt))
+      .filter(
+        ({ status, finishedAt }) =>
+          isRunOver(status) && !GOOD_ENDS.has(status) && isNews(finishedAt),
+      )
       .map((run) => ({ at: run.finishedAt ?? 0, work: { kind: "run" as const, run } })),
     ...(jobs ?? [])
-      .filter(({ status, finishedAt }) => FAILED_JOBS.has(status) && isNews(finishedAt))
+      .filter(
+        ({ status, finishedAt }) =>
+          isJobOver(status) && !GOOD_ENDS.has(status) && isNews(finishedAt),
+      )
       .map((job) => ({ at: job.finishedAt ?? 0, work: { kind: "job" as const, job } })),
   ];
   return failed.toSorted((a, b) => b.at - a.at).map(({ work }) => work);

@@ -123,8 +123,8 @@ export class JobRecovery {
 
   async #report(found: Omit<RecoveryReport, "incomplete">, when: string): Promise<RecoveryReport> {
     const { store, reader, logger } = this.#parts;
-    const { PENDING: pending, RUNNING: running } = await reader.standing();
-    const report = { ...found, incomplete: pending + running };
+    const open = Object.values(await reader.standing());
+    const report = { ...found, incomplete: open.reduce((sum, count) => sum + count, 0) };
     logger.info(
       { ...report },
       `jobs ${when}: ${report.resumed} resumed, ${report.abandoned} given up, ` +
