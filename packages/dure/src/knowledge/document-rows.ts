@@ -1,21 +1,11 @@
 import type { RowOf } from "../durable/rows.ts";
-import type { KnowledgeDocument } from "../wire/knowledge.ts";
+import type { KnowledgeDocument, KnowledgeText } from "../wire/knowledge.ts";
 import { createHash } from "node:crypto";
 import type { Database, Transaction } from "../durable/database.ts";
 import { pageLimit, pageOf, readCursor, type Page } from "../durable/page.ts";
 import { DureError } from "../kernel/errors.ts";
 import { chunksOf, titleOf, type Chunk } from "./chunks.ts";
 import { wordsOf } from "../models/search-words.ts";
-
-/** A text that agents may find. */
-export interface KnowledgeText {
-  /** Its path or address, 1 to 500 characters; it names the document within its base. */
-  readonly source: string;
-  /** At most 300 characters. Absent: its first heading, or its first line. */
-  readonly title?: string | undefined;
-  /** Markdown or plain, at most 1 MiB. */
-  readonly text: string;
-}
 
 /** Source: docs/spec/knowledge §2. */
 const MAX_DOCUMENTS = 10_000;

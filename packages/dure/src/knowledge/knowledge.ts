@@ -1,15 +1,9 @@
-import type { KnowledgeDocument, KnowledgePassage } from "../wire/knowledge.ts";
+import type { KnowledgeDocument, KnowledgePassage, KnowledgeText } from "../wire/knowledge.ts";
 import type { Database } from "../durable/database.ts";
 import type { Page } from "../durable/page.ts";
 import type { Retriever } from "../engine/agent/agent.ts";
 import { DureError } from "../kernel/errors.ts";
-import {
-  countDocuments,
-  listDocuments,
-  putDocument,
-  removeDocument,
-  type KnowledgeText,
-} from "./document-rows.ts";
+import { countDocuments, listDocuments, putDocument, removeDocument } from "./document-rows.ts";
 import { fuse, MAX_PASSAGES, passagesOf, searchWords } from "./search.ts";
 import type { VectorIndex, VectorStatus } from "./vector-index.ts";
 

@@ -1,3 +1,4 @@
+import type { Stopped } from "../wire/rooms.ts";
 import type { Locale } from "../kernel/locales.ts";
 import { RETRY_MODELS_TOPIC } from "../engine/outage-reports.ts";
 import type { MessageButton } from "./room-store.ts";
@@ -6,7 +7,6 @@ import { audited } from "./audited.ts";
 import { forbidden, mayAnswer, nameOf, type PressedBy } from "./pressed-by.ts";
 import type { Place } from "./place.ts";
 import type { RoomReader } from "./reading.ts";
-import type { Stopped } from "./stops.ts";
 import type { RoomsSetting } from "./talk.ts";
 import { cutText } from "./text.ts";
 import { roomTexts } from "./texts.ts";

@@ -1,3 +1,4 @@
+import type { Stopped } from "../wire/rooms.ts";
 import type { Locale } from "../kernel/locales.ts";
 import type { Page } from "../durable/page.ts";
 import type { Conversations } from "../engine/api.ts";
@@ -38,7 +39,7 @@ import { Responder } from "./responder.ts";
 import { AnswerRetries } from "./answer-retries.ts";
 import { RETRY_MODELS_TOPIC } from "../engine/outage-reports.ts";
 import { takeOut } from "./take-out.ts";
-import { Stops, type Stopped } from "./stops.ts";
+import { Stops } from "./stops.ts";
 import { checkPerson, maySee, type RoomPerson } from "./room-person.ts";
 import { roomRetention } from "./room-retention.ts";
 import { PlaceFiles } from "./place-files.ts";

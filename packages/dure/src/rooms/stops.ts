@@ -1,3 +1,4 @@
+import type { Stopped } from "../wire/rooms.ts";
 import type { Transaction } from "../durable/database.ts";
 import { Poller, type PollResult } from "../durable/poller.ts";
 import { UNATTENDED_TOPIC } from "../durable/turns.ts";
@@ -12,13 +13,6 @@ import { roomTexts } from "./texts.ts";
 /** How often each process looks for stops that another one has begun, milliseconds. */
 const LOOK_EVERY_MS = 1_000;
 const AT_ONCE = 20;
-
-/** What a stop has ended. */
-export interface Stopped {
-  readonly answers: number;
-  readonly requests: number;
-  readonly jobs: number;
-}
 
 interface StopRow extends Stopped {
   readonly id: string;
