@@ -349,7 +349,7 @@ export const BOUND_GUARDS: readonly Guard[] = [
   {
     id: "init.locale",
     at: { file: "packages/dure/src/cli/scaffold.ts" },
-    find: 'return locale === "ko" ? `${template}-ko` : template;',
+    find: 'return locale === "en" ? template : `${template}-${locale}`;',
     replace: "return template;",
     tests: testsIn("packages/dure/src/cli/init-team.test.ts")(
       "a new team has its agents, prompts and plans in its language",
