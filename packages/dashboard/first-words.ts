@@ -28,10 +28,10 @@ export function firstWordsOf(page: string, language: Language): FirstWords {
 function framed(words: string, { shell }: Text): string {
   return `<div class="shell">
     <div class="shell-banners"></div>
-    <nav class="shell-top" aria-label="${shell.appName}">
-      <span class="first-menu">${MENU}</span>${BRAND}
+    <nav aria-label="${shell.appName}">
+      <span class="icon-link">${MENU}</span>${BRAND}
     </nav>
-    <aside class="shell-side" aria-label="${shell.nav.label}">${BRAND}</aside>
+    <aside aria-label="${shell.nav.label}">${BRAND}</aside>
     <main class="shell-main first-words">${words}</main>
   </div>`;
 }
@@ -52,15 +52,15 @@ const TITLES: Readonly<Record<string, (text: Text) => string>> = {
 
 /** By page; the others begin with what is read. */
 const WORDS: Readonly<Record<string, (text: Text) => string>> = {
-  start: ({ start }) => headed("start", start.pageTitle, start.what),
-  plans: ({ plans }) => headed("plans", plans.pageTitle, plans.lead),
-  chat: ({ chat }) => `<div class="chat"><section class="chat-main">
-    <header class="chat-head"><h1 class="chat-title">${plain(chat.sessions.start)}</h1></header>
-    <div class="welcome"><div class="welcome-inner">
+  start: ({ start }) => headed(start.pageTitle, start.what),
+  plans: ({ plans }) => headed(plans.pageTitle, plans.lead),
+  chat: ({ chat }) => `<div class="chat split"><section class="chat-main column flush">
+    <header class="chat-head row bar"><h1 class="chat-title clip">${plain(chat.sessions.start)}</h1></header>
+    <div class="welcome grow scroll"><div class="welcome-inner stack loose">
       <header><h2>${plain(chat.hello)}</h2><p class="soft">${plain(chat.lead)}</p></header>
     </div></div>
   </section></div>`,
-  rooms: ({ rooms: { ask } }) => `<div class="center-page first-asks"><div class="login">
+  rooms: ({ rooms: { ask } }) => `<div class="center-page first-asks"><div class="login stack loose">
     <img src="/mark.svg" alt="" width="44" height="44">
     <h1>${plain(ask.title)}</h1>
     <p class="soft">${plain(ask.lead)}</p>
@@ -69,9 +69,9 @@ const WORDS: Readonly<Record<string, (text: Text) => string>> = {
   </div></div>`,
 };
 
-function headed(page: string, title: string, lead: string): string {
+function headed(title: string, lead: string): string {
   const words = `<h1>${plain(title)}</h1><p class="soft">${plain(lead)}</p>`;
-  return `<div class="${page}"><header>${words}</header></div>`;
+  return `<div class="page"><header>${words}</header></div>`;
 }
 
 function plain(text: string): string {

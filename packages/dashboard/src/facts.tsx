@@ -27,7 +27,7 @@ export function Facts({
   if (rows.length === 0) return null;
 
   return (
-    <dl className="facts">
+    <dl className="facts pairs">
       {rows.map(({ name, words }) => (
         <div key={name}>
           <dt>{labelOf(name, speaking.text, slots)}</dt>

@@ -22,6 +22,8 @@ import "@mantine/core/styles/SegmentedControl.css";
 import "@mantine/core/styles/Tabs.css";
 import "@mantine/core/styles/Tooltip.css";
 import "virtual:theme.css";
+import "./base.css";
+import "./primitives.css";
 import "./app.css";
 import { MantineProvider } from "@mantine/core";
 import { QueryCache, QueryClientProvider } from "@tanstack/react-query";

@@ -22,7 +22,7 @@ export function Problem({ error, onRetry }: Trouble): ReactNode {
         <ErrorWords error={error} />
       </p>
       {onRetry !== undefined && (
-        <div className="problem-actions">
+        <div className="toolbar">
           <Button size="compact-sm" variant="default" onClick={onRetry}>
             {text.common.retry}
           </Button>

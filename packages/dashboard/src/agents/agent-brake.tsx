@@ -17,7 +17,7 @@ export function AgentBrake({ agent }: { agent: RoomAgent }): ReactNode {
   const { paused } = agent;
   if (paused === null && !isAdmin) return null;
   return (
-    <div className="agent-brake" data-paused={paused !== null || undefined}>
+    <div className="agent-brake toolbar" data-paused={paused !== null || undefined}>
       <p role="status">{paused !== null && <PausedWords paused={paused} />}</p>
       {isAdmin && <BrakeButton agent={agent} />}
     </div>

@@ -27,21 +27,21 @@ export function AgentFacts({
   const words = useLanguage().text.agents;
 
   return (
-    <article className="agent-card" aria-label={agent.displayName}>
+    <article className="agent-card card stack loose" aria-label={agent.displayName}>
       <CardHead agent={agent} isOwnPage={headingLevel === 1} />
       <AgentBrake agent={agent} />
       <Numbers agent={agent} models={models} />
       {agent.accounts.length === 0 ? (
         <p className="soft small">{words.noAccounts}</p>
       ) : (
-        <ul className="agent-accounts" aria-label={words.accounts}>
+        <ul className="agent-accounts stack ruled" aria-label={words.accounts}>
           {agent.accounts.map((account) => (
             <AccountRow key={account.adapter} account={account} />
           ))}
         </ul>
       )}
       {agent.persona !== null && headingLevel === 2 && (
-        <details className="agent-persona">
+        <details className="agent-persona more">
           <summary>{words.persona}</summary>
           <p>{agent.persona}</p>
         </details>
@@ -73,7 +73,7 @@ function Numbers({
   }).format(agent.microUsdToday / 1_000_000);
 
   return (
-    <dl className="agent-facts-list">
+    <dl className="stack pairs">
       <div>
         <dt>{words.load}</dt>
         <dd>{load.length === 0 ? words.idle : load.join(" · ")}</dd>
@@ -106,16 +106,16 @@ function CardHead({ agent, isOwnPage }: { agent: RoomAgent; isOwnPage: boolean }
   const words = useLanguage().text.agents;
   const Heading = isOwnPage ? "h1" : "h2";
   return (
-    <header>
+    <header className="row loose">
       <Portrait name={agent.displayName} kind="agent" />
-      <div className="agent-card-names">
+      <div className="stack flush">
         <Heading>
           {isOwnPage ? agent.displayName : <AgentLink id={agent.id}>{agent.displayName}</AgentLink>}{" "}
           <OnlineDot agent={agent} />
         </Heading>
         <span className="soft small">{agent.id}</span>
       </div>
-      {agent.leads && <span className="agent-leads">{words.leads}</span>}
+      {agent.leads && <span className="agent-leads end badge good">{words.leads}</span>}
     </header>
   );
 }
@@ -129,14 +129,14 @@ function AccountRow({ account }: { account: Account }): ReactNode {
   return (
     <li>
       <Icon size={15} stroke={1.7} aria-hidden />
-      <span className="agent-account">
+      <span className="agent-account stack flush grow">
         <span>
           {account.adapter} ·{" "}
           <strong data-state={isGone ? undefined : account.state}>
             {isGone ? text.shell.connection.lastSeen(state) : state}
           </strong>
         </span>
-        <span className="soft small agent-account-id">
+        <span className="soft small">
           {[account.id, account.platformId].filter((id) => id !== null).join(" · ")}
         </span>
         <span className="soft small">

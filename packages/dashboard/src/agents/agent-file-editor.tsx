@@ -50,7 +50,7 @@ export function FileEditor({
   };
 
   return (
-    <form className="agent-editor" onSubmit={submit}>
+    <form className="agent-editor stack" onSubmit={submit}>
       <Textarea
         aria-label={file.path}
         value={text}
@@ -60,7 +60,7 @@ export function FileEditor({
         maxRows={24}
         spellCheck={false}
         data-autofocus
-        classNames={{ input: "agent-editor-text" }}
+        classNames={{ input: "small mono" }}
       />
       <Length count={text.length} />
       <MayHold file={file.file} />
@@ -81,7 +81,7 @@ export function FileEditor({
 function Buttons(props: { save: string; isSaving: boolean; onCancel: () => void }): ReactNode {
   const words = useAgentWords();
   return (
-    <div className="agent-editor-buttons">
+    <div className="toolbar">
       <Button type="submit" size="compact-md" loading={props.isSaving}>
         {props.save}
       </Button>
@@ -147,7 +147,7 @@ function MayHold({ file }: { file: string }): ReactNode {
   return (
     <details className="agent-may-hold">
       <summary className="small">{words.mayHold(file)}</summary>
-      <dl>
+      <dl className="stack">
         {keys.map(([key, what]) => (
           <div key={key}>
             <dt>

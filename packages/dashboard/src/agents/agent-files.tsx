@@ -35,7 +35,7 @@ export function AgentFilesSection({
 
   return (
     <>
-      <section className="agent-section" aria-label={words.files}>
+      <section className="card stack" aria-label={words.files}>
         <h2>{words.files}</h2>
         {read.data === undefined && read.error === null && (
           <Loader type="dots" role="status" aria-label={words.loading} />
@@ -105,7 +105,7 @@ function OneFile(props: {
       {isEditable && !isEdited && file.problem === null && (
         <EditButton file={file} onEdit={() => setEdited(true)} />
       )}
-      <p role="status" className="agent-file-saved small">
+      <p role="status" className="agent-file-saved small good-words">
         {isSaved && !isEdited && words.saved}
       </p>
     </details>

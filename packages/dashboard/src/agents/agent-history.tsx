@@ -26,13 +26,13 @@ export function AgentHistory({ agent, files }: { agent: string; files: AgentFile
   const all = edits.data?.pages.flatMap(({ items }) => items) ?? [];
 
   return (
-    <section className="agent-section" aria-label={words.history}>
+    <section className="card stack" aria-label={words.history}>
       <h2>{words.history}</h2>
       <p className="soft small">
         {edits.isSuccess && all.length === 0 ? words.noHistory : words.historyHint}
       </p>
       {edits.error !== null && <Problem error={edits.error} onRetry={() => void edits.refetch()} />}
-      <ol className="agent-edits" reversed>
+      <ol className="stack flush divided" reversed>
         {all.map((edit) => (
           <li key={edit.id}>
             <Edit agent={agent} edit={edit} files={files} />
@@ -81,7 +81,7 @@ function EditHead({ edit }: { edit: AgentEditEntry }): ReactNode {
   return (
     <>
       <strong>{file}</strong>
-      <span className="agent-edit-counts">
+      <span className="small soft">
         +{added} −{removed}
       </span>
       <span className="soft small">
@@ -91,7 +91,7 @@ function EditHead({ edit }: { edit: AgentEditEntry }): ReactNode {
         </time>
       </span>
       {notes.map((note) => (
-        <span key={note} className="agent-edit-note small">
+        <span key={note} className="badge good">
           {note}
         </span>
       ))}
@@ -115,7 +115,7 @@ function EditBody(props: { agent: string; edit: AgentEditEntry; files: AgentFile
   }
 
   return (
-    <div className="agent-edit-body">
+    <div className="agent-edit-body stack">
       {filesOf(detail.data.patch).map((patch) => (
         <PatchView key={patch.path} patch={patch} isOpen />
       ))}
@@ -144,7 +144,7 @@ function Restore(props: { agent: string; edit: AgentEditDetail; files: AgentFile
     <>
       {edit.after === now.text && <p className="soft small">{words.sameNow}</p>}
       {restore.error !== null && <Refusal error={restore.error} />}
-      <div className="agent-editor-buttons">
+      <div className="toolbar">
         {sides.map((side) => (
           <Button
             key={side}

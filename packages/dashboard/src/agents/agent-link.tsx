@@ -4,7 +4,7 @@ import type { ReactNode } from "react";
 /** The name of an agent, which leads to its page. */
 export function AgentLink({
   id,
-  className = "agent-link",
+  className = "agent-link plain",
   children,
 }: {
   id: string;

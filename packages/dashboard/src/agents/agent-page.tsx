@@ -15,7 +15,7 @@ import { AgentSkills } from "./agent-skills.tsx";
 import { AgentTools } from "./agent-tools.tsx";
 import { useAgentWords } from "./agent-words.ts";
 import { AgentWork } from "./agent-work.tsx";
-import "./agent-page.css";
+import "./agents.css";
 
 /** Work comes and goes; this often the page reads again, milliseconds. */
 const READ_EVERY_MS = 10_000;
@@ -53,17 +53,17 @@ function OneAgent({ agent }: { agent: AgentDetail }): ReactNode {
   }, [agent.displayName]);
 
   return (
-    <div className="agents agent-page">
-      <Link to="/agents" className="agent-back">
+    <div className="agents page">
+      <Link to="/agents" className="row inline plain good-words">
         <IconArrowLeft size={16} stroke={1.7} aria-hidden /> {words.toList}
       </Link>
-      <div className="agent-columns">
-        <div className="agent-column">
+      <div className="agent-columns columns">
+        <div className="stack loose">
           <AgentFacts agent={agent} models={agent.models} headingLevel={1} />
           <AgentTools tools={agent.tools} leftOut={agent.leftOut} />
           <AgentSkills skills={agent.skills} />
         </div>
-        <div className="agent-column">
+        <div className="stack loose">
           <AgentWork agent={agent} />
           {agent.files !== null && <AgentFilesSection agent={agent.id} files={agent.files} />}
         </div>

@@ -8,12 +8,12 @@ export function AgentSkills({ skills }: { skills: AgentDetail["skills"] }): Reac
   if (skills.length === 0) return null;
 
   return (
-    <section className="agent-section" aria-label={words.skills}>
+    <section className="card stack" aria-label={words.skills}>
       <h2>{words.skills}</h2>
-      <ul className="agent-tools">
+      <ul className="agent-tools divided">
         {skills.map(({ name, description }) => (
           <li key={name}>
-            <span className="agent-tool-name">
+            <span className="cluster baseline">
               <code>{name}</code>
             </span>
             <span className="soft small">{description}</span>

@@ -17,15 +17,15 @@ export function AgentTools({
   const groups = [...Map.groupBy(tools, ({ mcp }) => mcp)];
 
   return (
-    <section className="agent-section" aria-label={words.tools}>
+    <section className="card stack" aria-label={words.tools}>
       <h2>{words.tools}</h2>
       {tools.length === 0 && <p className="soft small">{words.noTools}</p>}
       {groups.map(([server, some]) => (
-        <div key={server ?? ""} className="agent-tool-group">
+        <div key={server ?? ""} className="stack">
           <h3 className="soft small">
             {server === null ? words.ownTools : words.mcpTools(server)}
           </h3>
-          <ul className="agent-tools">
+          <ul className="agent-tools divided">
             {some.map((tool) => (
               <li key={tool.name}>
                 <ToolRow tool={tool} />
@@ -35,13 +35,13 @@ export function AgentTools({
         </div>
       ))}
       {leftOut.length > 0 && (
-        <div className="agent-tool-group">
+        <div className="stack">
           <h3 className="soft small">{words.leftOut}</h3>
           <p className="soft small">{words.leftOutNext}</p>
-          <ul className="agent-tools">
+          <ul className="agent-tools divided">
             {leftOut.map(({ name, mcp, because }) => (
               <li key={`${mcp} ${name}`}>
-                <span className="agent-tool-name">
+                <span className="cluster baseline">
                   <code>{name}</code>
                   <span className="soft small">
                     {mcp === null ? words.ownTools : words.mcpTools(mcp)}
@@ -62,9 +62,9 @@ function ToolRow({ tool: { name, description, effect } }: { tool: Tool }): React
   const known = Object.hasOwn(words.known, name) ? words.known[name] : undefined;
   return (
     <>
-      <span className="agent-tool-name">
+      <span className="cluster baseline">
         <code>{name}</code>
-        {effect === "once" && <span className="agent-tool-effect">{words.once}</span>}
+        {effect === "once" && <span className="badge good">{words.once}</span>}
       </span>
       <span className="soft small">{known ?? <ServerWords>{description}</ServerWords>}</span>
     </>

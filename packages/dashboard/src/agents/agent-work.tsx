@@ -20,7 +20,7 @@ const READ_EVERY_MS = 15_000;
 export function AgentWork({ agent }: { agent: AgentDetail }): ReactNode {
   const words = useAgentWords();
   return (
-    <section className="agent-section" aria-label={words.recent}>
+    <section className="card stack" aria-label={words.recent}>
       <h2>{words.recent}</h2>
       <h3>{words.rooms}</h3>
       <Answers answers={agent.answers} />
@@ -42,12 +42,12 @@ function Answers({ answers }: { answers: AgentDetail["answers"] }): ReactNode {
     agents.data?.find((agent) => agent.id === id)?.displayName ?? id;
   if (answers.length === 0) return <p className="soft small">{words.noRooms}</p>;
   return (
-    <ul className="agent-work">
+    <ul className="agent-work divided">
       {answers.slice(0, MOST).map((one) => (
         <li key={`${one.message ?? ""} ${one.at}`}>
-          <Link to="/rooms/$place" params={{ place: one.place }}>
-            <strong>{withNames(one.excerpt, nameOf) ?? words.ofBackground}</strong>
-            <span className="soft small">
+          <Link to="/rooms/$place" params={{ place: one.place }} className="plain stack tight">
+            <strong className="clamp">{withNames(one.excerpt, nameOf) ?? words.ofBackground}</strong>
+            <span className="soft small cluster">
               <span>{one.placeName}</span>
               <span data-bad={one.outcome === "failed" || undefined}>
                 {words.outcomes[one.outcome] ?? one.outcome}
@@ -78,12 +78,12 @@ function Jobs({ agent }: { agent: string }): ReactNode {
   if (jobs.length === 0) return <p className="soft small">{words.noJobs}</p>;
 
   return (
-    <ul className="agent-work">
+    <ul className="agent-work divided">
       {jobs.map((job: Job) => (
         <li key={job.jobId}>
-          <Link to="/jobs/$id" params={{ id: job.jobId }}>
-            <strong>{job.topic ?? excerptOf(job.message)}</strong>
-            <span className="soft small">
+          <Link to="/jobs/$id" params={{ id: job.jobId }} className="plain stack tight">
+            <strong className="clamp">{job.topic ?? excerptOf(job.message)}</strong>
+            <span className="soft small cluster">
               <span>{words.asked(job.requesterName, job.targetName)}</span>
               <StatusBadge job={job} />
               <Moment at={job.finishedAt ?? job.createdAt} />
@@ -107,12 +107,12 @@ function Chats({ service }: { service: string }): ReactNode {
   if (own.length === 0) return <p className="soft small">{words.noChats}</p>;
 
   return (
-    <ul className="agent-work">
+    <ul className="agent-work divided">
       {own.map(({ sessionId, title, updatedAt }) => (
         <li key={sessionId}>
-          <Link to="/chat/$session" params={{ session: sessionId }}>
-            <strong>{title}</strong>
-            <span className="soft small">
+          <Link to="/chat/$session" params={{ session: sessionId }} className="plain stack tight">
+            <strong className="clamp">{title}</strong>
+            <span className="soft small cluster">
               <Moment at={new Date(updatedAt).getTime()} />
             </span>
           </Link>

@@ -40,7 +40,7 @@ export function AgentsPage(): ReactNode {
   const shown = all.filter((agent) => lettersOf(wordsOf(agent)).includes(wanted));
 
   return (
-    <div className="agents">
+    <div className="agents page">
       <header>
         <h1>{text.agents.pageTitle}</h1>
         <p className="soft">{text.agents.lead}</p>
@@ -61,7 +61,7 @@ export function AgentsPage(): ReactNode {
       {agents.isSuccess && shown.length === 0 && (
         <Empty search={all.length === 0 ? undefined : search.trim()} />
       )}
-      <ul className="agents-list">
+      <ul className="agents-list tiles">
         {shown.map((agent) => (
           <li key={agent.id}>
             <AgentFacts agent={agent} />
@@ -76,7 +76,7 @@ export function AgentsPage(): ReactNode {
 function Empty({ search }: { search: string | undefined }): ReactNode {
   const words = useText().agents;
   return (
-    <div className="agents-empty">
+    <div className="empty soft">
       <IconUsers size={30} stroke={1.4} aria-hidden />
       <p>{search === undefined ? words.empty : words.noMatch(search)}</p>
       {search === undefined && (

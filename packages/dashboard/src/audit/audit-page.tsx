@@ -33,12 +33,12 @@ export function AuditPage(): ReactNode {
   const isFiltered = kind !== "" || search !== "";
 
   return (
-    <div className="audit">
+    <div className="audit page narrow">
       <header>
         <h1>{text.audit.pageTitle}</h1>
         <p className="soft">{text.audit.lead}</p>
       </header>
-      <div className="audit-filters" role="search">
+      <div className="audit-filters toolbar" role="search">
         <NativeSelect
           aria-label={text.audit.kind}
           value={kind}
@@ -59,7 +59,7 @@ export function AuditPage(): ReactNode {
       {log.error !== null && <Problem error={log.error} onRetry={() => void log.refetch()} />}
       {log.data?.length === 0 && <Empty isFiltered={isFiltered} />}
       {log.data !== undefined && log.data.length > 0 && (
-        <ol className="audit-list" aria-label={text.audit.pageTitle}>
+        <ol className="audit-list divided" aria-label={text.audit.pageTitle}>
           {log.data.map((entry) => (
             <Entry key={entry.id} entry={entry} />
           ))}
@@ -81,7 +81,7 @@ export function AuditPage(): ReactNode {
 function Empty({ isFiltered }: { isFiltered: boolean }): ReactNode {
   const words = useText().audit;
   return (
-    <div className="audit-empty">
+    <div className="empty soft">
       <IconClipboardList size={30} stroke={1.4} aria-hidden />
       <p>{isFiltered ? words.noMatch : words.empty}</p>
       <p className="soft small">{isFiltered ? words.noMatchHint : words.emptyHint}</p>
@@ -117,7 +117,7 @@ function Entry({ entry }: { entry: AuditEntry }): ReactNode {
   return (
     <li>
       <strong>{deedOf(what, text)}</strong>
-      <span className="audit-end" data-end={end}>
+      <span className="audit-end small soft" data-end={end}>
         {end === "refused" ? text.audit.ends.refused(outcome ?? "") : text.audit.ends[end]}
       </span>
       <span className="soft small">
@@ -138,23 +138,23 @@ function Subject({ subject }: { subject: string }): ReactNode {
   switch (page?.to) {
     case "job":
       return (
-        <Link to="/jobs/$id" params={{ id: page.id }} className="audit-subject">
+        <Link to="/jobs/$id" params={{ id: page.id }} className="audit-subject small soft">
           {words}
         </Link>
       );
     case "run":
       return (
-        <Link to="/plans/runs/$run" params={{ run: page.id }} className="audit-subject">
+        <Link to="/plans/runs/$run" params={{ run: page.id }} className="audit-subject small soft">
           {words}
         </Link>
       );
     case "place":
       return (
-        <Link to="/rooms/$place" params={{ place: page.id }} className="audit-subject">
+        <Link to="/rooms/$place" params={{ place: page.id }} className="audit-subject small soft">
           {words}
         </Link>
       );
     case undefined:
-      return <span className="audit-subject">{words}</span>;
+      return <span className="audit-subject small soft">{words}</span>;
   }
 }

@@ -78,8 +78,8 @@ function Chat({ sessionId, isNew, place }: ChatProps): ReactNode {
   const hasEntries = view.phase !== "loading" && view.phase !== "broken";
 
   return (
-    <div className="chat" data-panel={hasColumn || undefined}>
-      <section className="chat-main" aria-label={text.chat.pageTitle}>
+    <div className="chat split" data-panel={hasColumn || undefined}>
+      <section className="column flush" aria-label={text.chat.pageTitle}>
         <ChatHead
           title={begins ? undefined : title}
           service={service}
@@ -193,10 +193,10 @@ function ChatHead({
 }): ReactNode {
   const { text } = useLanguage();
   return (
-    <header className="chat-head">
-      <h1 className="chat-title">{title ?? text.chat.sessions.start}</h1>
+    <header className="chat-head row bar">
+      <h1 className="chat-title clip">{title ?? text.chat.sessions.start}</h1>
       {service !== undefined && !begins && (
-        <span className="chat-service">{service.title ?? service.name}</span>
+        <span className="badge">{service.title ?? service.name}</span>
       )}
       {!begins && (
         <ActionIcon
@@ -229,7 +229,7 @@ function Said({
   const { text } = useLanguage();
   if (view.phase === "loading") {
     return (
-      <div className="chat-wait">
+      <div className="center-page grow">
         <Loader type="dots" role="status" aria-label={text.chat.loading} />
       </div>
     );
@@ -268,7 +268,7 @@ function ChatSide({
         size="min(100vw, 400px)"
         title={text.panel.label}
         closeButtonProps={{ "aria-label": text.chat.closeDetails }}
-        classNames={{ content: "drawer-panel" }}
+        classNames={{ content: "drawer-panel column flush" }}
       >
         {children}
       </Drawer>
@@ -277,7 +277,7 @@ function ChatSide({
 
   return (
     hasColumn && (
-      <aside className="chat-panel" aria-label={text.panel.label}>
+      <aside className="chat-panel column flush" aria-label={text.panel.label}>
         {children}
       </aside>
     )
@@ -293,7 +293,7 @@ function Broken({
 }): ReactNode {
   const text = useText();
   return (
-    <div className="chat-wait" role="alert">
+    <div className="center-page grow" role="alert">
       <p>{text.chat.loadFailed}</p>
       {problem && (
         <p className="soft small">

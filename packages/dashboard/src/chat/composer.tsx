@@ -79,7 +79,7 @@ export function Composer(props: ComposerProps): ReactNode {
   return (
     <div className="composer" onPaste={(event) => takePasted(event, attach)}>
       <FileTray attached={attached} />
-      <div className="composer-box">
+      <div className="composer-box row bottom">
         <AttachButton onFiles={attach} />
         <textarea
           ref={field}
@@ -106,7 +106,7 @@ export function Composer(props: ComposerProps): ReactNode {
           <IconArrowUp size={19} />
         </ActionIcon>
       </div>
-      <p id="composer-hint" className="composer-hint">
+      <p id="composer-hint" className="composer-hint meta">
         {text.chat.inputHint}
       </p>
     </div>

@@ -58,7 +58,7 @@ export function MessageList(props: {
 
   return (
     <div
-      className="messages"
+      className="messages grow scroll"
       ref={scroller}
       onScroll={onScroll}
       tabIndex={0}
@@ -66,7 +66,7 @@ export function MessageList(props: {
       aria-label={text.chat.log}
       aria-busy={view.turn !== undefined}
     >
-      <ol className="messages-list">
+      <ol className="messages-list stack wide">
         <Answered said={said} open={open} conversation={conversation} slots={slots} />
         {view.turn !== undefined && (
           <Answering turn={view.turn} onReattach={() => conversation.reattach()} />
@@ -142,7 +142,7 @@ function ToBottom({ scroller }: { scroller: RefObject<HTMLDivElement | null> }):
 
   return (
     <ActionIcon
-      className="to-bottom"
+      className="to-bottom stack flush"
       variant="default"
       radius="xl"
       size="lg"
@@ -163,7 +163,7 @@ function Questions({
   conversation: Conversation;
 }): ReactNode {
   return all.map((escalation) => (
-    <li key={escalation.id} className="message" data-role="system">
+    <li key={escalation.id} className="message stack" data-role="system">
       <EscalationCard
         escalation={escalation}
         place="conversation"
@@ -187,11 +187,11 @@ const Message = memo(function Message(props: {
   const tone = toneOf(entry.done);
 
   return (
-    <li className="message" data-role={entry.role} data-tone={tone}>
-      {entry.author === "system" && <span className="message-note">{text.chat.bySystem}</span>}
+    <li className="message stack" data-role={entry.role} data-tone={tone}>
+      {entry.author === "system" && <span className="message-note meta row inline">{text.chat.bySystem}</span>}
       <span className="hidden-words">{text.chat.assistant}</span>
       {entry.content !== "" && (
-        <div className={tone === undefined ? "answer" : "answer notice"}>
+        <div className={tone === undefined ? "answer" : "answer notice stack"}>
           <Markdown>{entry.content}</Markdown>
           {tone !== undefined && <Tone tone={tone} code={entry.done?.error?.code ?? ""} />}
         </div>
@@ -201,12 +201,12 @@ const Message = memo(function Message(props: {
         <Resume entry={entry} conversation={conversation} />
       )}
       {entry.done?.calls && (
-        <span className="message-note">{text.chat.calledFor(namesOf(entry.done.calls))}</span>
+        <span className="message-note meta row inline">{text.chat.calledFor(namesOf(entry.done.calls))}</span>
       )}
       {receipts.map((receipt, index) => (
         <ReceiptCard key={index} receipt={receipt} at={entry.at} slots={slots} />
       ))}
-      <span className="message-note">
+      <span className="message-note meta row inline">
         <time dateTime={new Date(entry.at).toISOString()}>{whenOf(entry.at, language)}</time>
       </span>
     </li>
@@ -218,12 +218,12 @@ function OwnMessage(props: { entry: Entry; conversation: Conversation }): ReactN
   const text = useText();
 
   return (
-    <li className="message" data-role="user" data-status={entry.status}>
+    <li className="message stack" data-role="user" data-status={entry.status}>
       <span className="hidden-words">{text.common.you}</span>
-      {entry.content !== "" && <div className="bubble">{entry.content}</div>}
+      {entry.content !== "" && <div className="bubble verbatim">{entry.content}</div>}
       <FileLinks files={filesOf(entry)} />
       {entry.status === "queued" && (
-        <span className="message-note">
+        <span className="message-note meta row inline">
           <IconClock size={13} aria-hidden /> {text.chat.queued}
         </span>
       )}
@@ -254,7 +254,7 @@ function Tone({ tone, code }: { tone: "waits" | "stopped" | "failed"; code: stri
   const Icon = TONE_ICONS[tone];
 
   return (
-    <p className="notice-note">
+    <p className="notice-note small toolbar strong">
       <Icon size={14} aria-hidden />
       {text.chat.tones[tone]}
       {tone !== "stopped" && <code title={text.chat.errorCode}>{code}</code>}
@@ -268,7 +268,7 @@ function Resume({ entry, conversation }: { entry: Entry; conversation: Conversat
   const resume = useMutation({ mutationFn: () => conversation.resume(entry.turnId ?? "") });
 
   return (
-    <div className="problem-actions">
+    <div className="toolbar">
       <Button
         size="compact-sm"
         variant="default"
@@ -296,7 +296,7 @@ function Failed({ entry, conversation }: { entry: Entry; conversation: Conversat
       <p>
         <strong>{text.common.notSent}.</strong> {problem && <ErrorWords error={problem} />}
       </p>
-      <div className="problem-actions">
+      <div className="toolbar">
         <Button
           size="compact-sm"
           variant="default"
@@ -327,7 +327,7 @@ function Answering({ turn, onReattach }: { turn: RunningTurn; onReattach: () => 
 
   return (
     <li
-      className="message"
+      className="message stack"
       data-role="assistant"
       data-streaming={turn.connection !== "lost" || undefined}
     >
@@ -342,7 +342,7 @@ function Answering({ turn, onReattach }: { turn: RunningTurn; onReattach: () => 
               <ErrorWords error={turn.problem} />
             </p>
           )}
-          <div className="problem-actions">
+          <div className="toolbar">
             <Button
               size="compact-sm"
               variant="default"
@@ -354,7 +354,7 @@ function Answering({ turn, onReattach }: { turn: RunningTurn; onReattach: () => 
           </div>
         </div>
       ) : (
-        <span className="message-note working">
+        <span className="message-note meta row inline working">
           <span className="pulse" aria-hidden />
           {turn.connection === "reconnecting"
             ? text.shell.connection.reconnecting
@@ -370,7 +370,7 @@ function Answering({ turn, onReattach }: { turn: RunningTurn; onReattach: () => 
         </span>
       )}
       {turn.problem !== undefined && turn.connection !== "lost" && (
-        <p className="message-note error-note">
+        <p className="message-note meta row inline error-note tight">
           <ErrorWords error={turn.problem} />
         </p>
       )}
@@ -381,8 +381,8 @@ function Answering({ turn, onReattach }: { turn: RunningTurn; onReattach: () => 
 function Thinking(): ReactNode {
   const text = useText();
   return (
-    <li className="message" data-role="assistant">
-      <span className="message-note working">
+    <li className="message stack" data-role="assistant">
+      <span className="message-note meta row inline working">
         <span className="pulse" aria-hidden />
         {text.chat.sending}
       </span>
@@ -408,7 +408,7 @@ function Choices({ done, onSend }: { done: Done; onSend: Send }): ReactNode {
   if (buttons.length === 0) return null;
 
   return (
-    <div className="choices">
+    <div className="choices toolbar">
       {buttons.map((label, index) => (
         <Button
           key={label}

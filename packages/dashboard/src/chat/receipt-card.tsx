@@ -22,16 +22,16 @@ export function ReceiptCard({
   const state = shownFact("status", status, speaking);
 
   return (
-    <article className="receipt-card" aria-label={text.chat.receipt}>
-      <header>
-        <span className="receipt-mark">
+    <article className="receipt-card card" aria-label={text.chat.receipt}>
+      <header className="row small">
+        <span className="mark good">
           <IconCheck size={15} stroke={2.4} aria-hidden />
         </span>
-        <span className="receipt-title">{text.chat.receipt}</span>
-        {state !== "" && <span className="receipt-status">{state}</span>}
+        <span className="strong">{text.chat.receipt}</span>
+        {state !== "" && <span className="receipt-status end strong">{state}</span>}
       </header>
       {typeof amount === "number" && (
-        <p className="receipt-amount">
+        <p className="receipt-amount cluster baseline between">
           {typeof target === "string" && <span>{target}</span>}
           <strong>
             {moneyOf(amount, language, typeof currency === "string" ? currency : undefined)}

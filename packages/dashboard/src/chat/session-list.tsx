@@ -31,7 +31,7 @@ export function SessionList(): ReactNode {
         );
 
   return (
-    <section className="sessions" aria-label={text.chat.sessions.label}>
+    <section className="sessions stack" aria-label={text.chat.sessions.label}>
       <Button
         component={Link}
         to="/chat"
@@ -60,7 +60,7 @@ export function SessionList(): ReactNode {
         <p className="soft small sessions-empty">{text.chat.sessions.noMatch(search.trim())}</p>
       )}
       {shown.length > 0 && (
-        <ul className="sessions-list">
+        <ul className="stack tight">
           {shown.map((session) => (
             <SessionRow key={session.sessionId} session={session} />
           ))}
@@ -124,13 +124,13 @@ function SessionRow({ session }: { session: SessionSummary }): ReactNode {
       <Link
         to="/chat/$session"
         params={{ session: session.sessionId }}
-        className="session-link"
+        className="session-link column tight nav-item"
         aria-current={current === session.sessionId ? "page" : undefined}
       >
-        <span className="session-title">{title}</span>
-        <span className="session-meta">
+        <span className="clip">{title}</span>
+        <span className="meta">
           {running ? (
-            <span className="session-running">
+            <span className="good-words">
               {isGone
                 ? text.shell.connection.lastSeen(text.chat.sessions.running)
                 : text.chat.sessions.running}
@@ -141,7 +141,7 @@ function SessionRow({ session }: { session: SessionSummary }): ReactNode {
         </span>
       </Link>
       <ActionIcon
-        className="session-remove"
+        className="session-remove shown-on-hover"
         variant="subtle"
         color="gray"
         size="sm"

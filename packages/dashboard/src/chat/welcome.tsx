@@ -20,8 +20,8 @@ export function Welcome(props: {
   const examples = service?.examples ?? [];
 
   return (
-    <div className="welcome" data-unread={!isRead || undefined}>
-      <div className="welcome-inner">
+    <div className="welcome grow scroll" data-unread={!isRead || undefined}>
+      <div className="welcome-inner stack loose">
         <Hello />
         {trouble !== undefined && <Problem {...trouble} />}
         {services.length > 1 && (
@@ -35,7 +35,7 @@ export function Welcome(props: {
             {examples.length > 0 ? text.chat.helloHint : text.chat.noExamples}
           </p>
         )}
-        <div className="welcome-examples">
+        <div className="stack">
           {examples.map((example) => (
             <Button
               key={example}
@@ -73,7 +73,7 @@ function Services(props: {
         <button
           key={name}
           type="button"
-          className="service-card"
+          className="service-card card stack tight"
           aria-pressed={name === chosen}
           onClick={() => onChoose(name)}
         >

@@ -21,8 +21,8 @@ export function CostChart({ costs, days }: { costs: Costs; days: number }): Reac
   if (chart.series.length === 0) return null;
 
   return (
-    <section className="costs-chart" aria-label={words.chart.title}>
-      <header>
+    <section className="costs-chart stack" aria-label={words.chart.title}>
+      <header className="toolbar between">
         <h2>{words.chart.title}</h2>
         <Choice
           label={words.chart.by}
@@ -106,7 +106,7 @@ function Bars({ chart, label }: { chart: ChartDays; label: string }): ReactNode 
 function Legend({ chart: { series } }: { chart: ChartDays }): ReactNode {
   const { costs: words } = useLanguage().text;
   return (
-    <ul className="costs-legend">
+    <ul className="costs-legend small toolbar">
       {series.map(({ id, name }, nth) => (
         <li key={id} data-series={nth}>
           {id === "" ? words.chart.others : name}
@@ -127,7 +127,7 @@ function Numbers({ chart }: { chart: ChartDays }): ReactNode {
     .toReversed();
 
   return (
-    <details className="costs-numbers">
+    <details className="costs-numbers more">
       <summary>{words.chart.asTable}</summary>
       <div tabIndex={0} role="region" aria-label={words.chart.asTable}>
         <table>

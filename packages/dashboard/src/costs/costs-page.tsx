@@ -39,12 +39,12 @@ export function CostsPage(): ReactNode {
   }, [text]);
 
   return (
-    <div className="costs">
+    <div className="costs page narrow">
       <header>
         <h1>{text.costs.pageTitle}</h1>
         <p className="soft">{text.costs.lead}</p>
       </header>
-      <div className="costs-filters" role="search">
+      <div className="costs-filters toolbar" role="search">
         <NativeSelect
           aria-label={text.costs.span}
           value={days}
@@ -97,7 +97,7 @@ function Sums({ costs, days, search }: { costs: Costs; days: number; search: str
     <>
       <Budgets budgets={costs.budgets} />
       {costs.total.calls === 0 ? (
-        <div className="costs-empty">
+        <div className="empty soft">
           <IconCoins size={30} stroke={1.4} aria-hidden />
           <p>{words.empty}</p>
           <p className="soft small">
@@ -195,16 +195,16 @@ function Budgets({ budgets }: { budgets: readonly CostBudget[] }): ReactNode {
     unit === "tokens" ? words.tokenCount(value) : moneyOf(value, language);
 
   return (
-    <section className="costs-budgets" aria-label={words.budgets}>
+    <section className="costs-budgets stack" aria-label={words.budgets}>
       <h2>{words.budgets}</h2>
       {budgets.length === 0 && (
         <p className="soft small">
           <Prose text={words.noBudgets} />
         </p>
       )}
-      <ul>
+      <ul className="stack loose">
         {budgets.map(({ of, per, agent, name, unit, most, used }) => (
-          <li key={`${of} ${agent ?? ""} ${unit}`} data-over={used !== null && used >= most}>
+          <li className="cluster between" key={`${of} ${agent ?? ""} ${unit}`} data-over={used !== null && used >= most}>
             <span>{of === "agent" ? words.ofAgent(name ?? "") : words.of[of]}</span>
             <span className="soft">
               {used === null
@@ -212,7 +212,7 @@ function Budgets({ budgets }: { budgets: readonly CostBudget[] }): ReactNode {
                 : words.used(amount(unit, used), amount(unit, most))}
             </span>
             {used !== null && (
-              <span className="costs-meter" aria-hidden>
+              <span className="costs-meter track" aria-hidden>
                 <span style={{ inlineSize: `${shareOf(used, most)}%` }} />
               </span>
             )}

@@ -29,7 +29,7 @@ export function ArgumentsForm(props: {
 
   return (
     <form
-      className="escalation-note"
+      className="stack"
       onSubmit={(event) => {
         event.preventDefault();
         if (isReadable) void onSend(Object.fromEntries<Json | undefined>(read));
@@ -46,7 +46,7 @@ export function ArgumentsForm(props: {
           onLeave={onLeave}
         />
       ))}
-      <div className="choices">
+      <div className="choices toolbar">
         <Button type="submit" size="sm" loading={isRunning} disabled={!isReadable}>
           {text.escalations.approveChanged}
         </Button>

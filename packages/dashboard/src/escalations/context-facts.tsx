@@ -41,7 +41,7 @@ function Group({
   if (rows.length === 0) return null;
 
   return (
-    <dl className="facts context-facts">
+    <dl className="facts pairs context-facts">
       {rows.map(([name, member]) => (
         <div key={name} data-block={isBlock(member) || undefined}>
           <dt>{nameOf(name, text, isCall)}</dt>
@@ -102,13 +102,13 @@ function List({
 
   return (
     <>
-      <ul className="context-list">{values.slice(0, LIST_SHOWN).map(item)}</ul>
+      <ul className="context-list stack">{values.slice(0, LIST_SHOWN).map(item)}</ul>
       {rest.length > 0 && (
         <details>
           <summary>
             {text.escalations.more} ({rest.length})
           </summary>
-          <ul className="context-list">{rest.map(item)}</ul>
+          <ul className="context-list stack">{rest.map(item)}</ul>
         </details>
       )}
     </>

@@ -89,15 +89,15 @@ export function EscalationCard(
   return (
     <article
       ref={ref}
-      className="escalation"
+      className="escalation card stack"
       data-severity={severity}
       data-status={status}
       aria-labelledby={heading}
     >
-      <header>
+      <header className="row">
         <Icon size={17} aria-hidden />
         <strong id={heading}>{text.escalations.titles[type]}</strong>
-        <span className="escalation-severity">{text.escalations.severities[severity]}</span>
+        <span className="end badge">{text.escalations.severities[severity]}</span>
       </header>
       <p className="escalation-question">
         <EscalationTitle title={escalation.title} />
@@ -125,13 +125,13 @@ function About({ escalation }: { escalation: Escalation }): ReactNode {
   const korean = useServerKorean();
   const { type, description, context } = escalation;
   if (context["code"] === "PORT_HELD") {
-    return <p className="escalation-description">{text.escalations.held}</p>;
+    return <p className="verbatim soft">{text.escalations.held}</p>;
   }
 
   return (
     <>
       {description !== "" && (
-        <p className="escalation-description">
+        <p className="verbatim soft">
           <Prose text={korean.sentence(description) ?? description} />
         </p>
       )}
@@ -153,7 +153,7 @@ function Approvers({
   const name = first && (first.person ?? actorOf(first.by, { text, nameOf: (id) => id }));
 
   return (
-    <div className="escalation-approvers">
+    <div className="escalation-approvers stack tight">
       {isOpen && <p>{two ? words.two(role) : words.one(role ?? "")}</p>}
       {first && (
         <p>
@@ -423,7 +423,7 @@ function Choices({
   });
 
   return (
-    <div className="choices" ref={buttons}>
+    <div className="choices toolbar" ref={buttons}>
       {actions.map((action) => (
         <Button
           key={action.value}
@@ -479,7 +479,7 @@ function Note(props: {
 
   return (
     <form
-      className="escalation-note"
+      className="stack"
       onSubmit={(event) => {
         event.preventDefault();
         void onSend(note.trim());
@@ -497,7 +497,7 @@ function Note(props: {
         onChange={(event) => setNote(event.currentTarget.value)}
         onKeyDown={onKeyDown}
       />
-      <div className="choices">
+      <div className="choices toolbar">
         <Button type="submit" size="sm" loading={isRunning}>
           {text.escalations.send}
         </Button>
@@ -518,7 +518,7 @@ function Closed({ escalation }: { escalation: Escalation }): ReactNode {
   const who = resolvedByPerson ?? text.escalations.by[resolvedBy ?? ""] ?? by;
 
   return (
-    <div className="escalation-answer">
+    <div className="escalation-answer strong">
       <p>
         {text.escalations.answered(decisionOf(escalation, text), who, whenOf(resolvedAt, language))}
       </p>

@@ -48,7 +48,7 @@ export function EscalationsPage(): ReactNode {
   }, [client, queries]);
 
   return (
-    <div className="inbox">
+    <div className="inbox page narrow">
       <header>
         <h1>{text.escalations.pageTitle}</h1>
         <p className="soft">{text.escalations.lead}</p>
@@ -117,7 +117,7 @@ function Waiting({ search }: { search: string }): ReactNode {
       )}
       {groups.map(({ severity, items }) => (
         <section key={severity}>
-          <h2 className="panel-title">
+          <h2 className="panel-title small soft strong">
             {text.escalations.group(
               text.escalations.severities[severity],
               inbox.hasNextPage && !GRAVE.includes(severity) ? `${items.length}+` : items.length,
@@ -155,7 +155,7 @@ function Loaded({
 }): ReactNode {
   const text = useText();
   return (
-    <div className="inbox-loaded">
+    <div className="stack wide">
       {inbox.error !== null && <Problem error={inbox.error} onRetry={() => void inbox.refetch()} />}
       {inbox.isSuccess && children}
       {inbox.hasNextPage && (
@@ -182,7 +182,7 @@ function Empty({
 }): ReactNode {
   const text = useText();
   return (
-    <div className="inbox-empty">
+    <div className="empty soft">
       <IconChecks size={30} stroke={1.4} aria-hidden />
       <p>{search === "" ? words : text.escalations.noMatch(search)}</p>
       {search === "" && hint !== undefined && <p className="soft small">{hint}</p>}
@@ -205,7 +205,7 @@ function Cards({ all, onHold }: { all: readonly Escalation[]; onHold?: Holding }
   };
 
   return (
-    <ul className="inbox-list">
+    <ul className="stack loose">
       {all.map((one) => (
         <li key={one.id}>
           <EscalationCard

@@ -14,12 +14,12 @@ export function EventDetail({ row }: { row: LogRow }): ReactNode {
   const { event } = row;
 
   return (
-    <div className="event-detail">
+    <div className="event-detail stack loose">
       <h2>{sentence(event)}</h2>
       <p className="soft small">
         <time dateTime={new Date(event.at).toISOString()}>{momentOf(event.at, language)}</time>
       </p>
-      <p className="event-links">
+      <p className="toolbar">
         <Subjects event={event} />
       </p>
       <details>

@@ -47,10 +47,10 @@ export function EventRows(props: {
   const shown = rows.slice(from, from + Math.ceil(sight.height / height) + 2 * MARGIN_ROWS);
 
   return (
-    <div className="event-rows">
-      {rows.length === 0 && <p className="panel-empty">{props.empty}</p>}
+    <div className="event-rows card">
+      {rows.length === 0 && <p className="panel-empty soft">{props.empty}</p>}
       <div
-        className="event-scroll"
+        className="event-scroll scroll"
         ref={scroller}
         onScroll={onScroll}
         tabIndex={0}
@@ -78,7 +78,7 @@ export function EventRows(props: {
         </div>
       </div>
       {newer > 0 && (
-        <button type="button" className="event-newer" onClick={toEnd}>
+        <button type="button" className="event-newer small row newer solid" onClick={toEnd}>
           <IconArrowDown size={14} aria-hidden /> {text.events.newer(newer)}
         </button>
       )}
@@ -189,13 +189,13 @@ function EventButton({
   return (
     <button
       type="button"
-      className="event-row"
+      className="event-row bare small"
       aria-pressed={isPicked}
       onClick={() => onPick(row)}
       onKeyDown={onKeyDown}
     >
-      <time className="event-time">{clockOf(at)}</time>
-      <span className="event-role" data-role={role}>
+      <time className="event-time meta">{clockOf(at)}</time>
+      <span className="event-role meta" data-role={role}>
         {roles[role] ?? role}
       </span>
       <span className="event-subject">{sentence(row.event)}</span>

@@ -144,7 +144,7 @@ function MoreFilters({
 }): ReactNode {
   const words = useText().events;
   return (
-    <details className="events-more">
+    <details className="events-more more whole">
       <summary>{words.more}</summary>
       <div>
         <TextInput
@@ -178,7 +178,7 @@ function Actions({ isPaused }: { isPaused: boolean }): ReactNode {
   const eventLog = eventLogOf(useParts().client);
 
   return (
-    <div className="events-actions">
+    <div className="events-actions row top">
       <Button
         variant="default"
         leftSection={isPaused ? <IconPlayerPlay size={15} /> : <IconPlayerPause size={15} />}

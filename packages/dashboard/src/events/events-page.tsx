@@ -65,8 +65,8 @@ function Log(): ReactNode {
   const detail = picked && <EventDetail row={picked} />;
 
   return (
-    <div className="events">
-      <header className="events-head">
+    <div className="events column wide">
+      <header className="row loose top between">
         <div>
           <h1>{text.events.pageTitle}</h1>
           <p className="soft">{text.events.lead}</p>
@@ -75,7 +75,7 @@ function Log(): ReactNode {
       </header>
       <EventFilters written={written} onWrite={setWritten} view={view} />
       {view.problem !== undefined && <Stopped problem={view.problem} />}
-      <div className="events-body" data-detail={(wide && picked !== undefined) || undefined}>
+      <div className="loose split grow" data-detail={(wide && picked !== undefined) || undefined}>
         <EventRows
           rows={rows}
           picked={picked}
@@ -83,7 +83,7 @@ function Log(): ReactNode {
           empty={view.rows.length === 0 ? text.events.waiting : text.events.noMatch}
         />
         {wide && picked !== undefined && (
-          <aside className="events-detail" aria-label={text.events.detail}>
+          <aside className="card scroll" aria-label={text.events.detail}>
             {detail}
           </aside>
         )}
@@ -156,7 +156,7 @@ function DetailDrawer({
 function Foot({ view }: { view: LogView }): ReactNode {
   const words = useText().events;
   return (
-    <div className="events-foot" role="status">
+    <div className="meta toolbar" role="status">
       <span>{words.kept(view.rows.length, ROW_LIMIT)}</span>
       {view.dropped > 0 && <span>{words.dropped(view.dropped)}</span>}
       {view.paused && <span className="warn">{words.paused(view.held.length)}</span>}
@@ -180,7 +180,7 @@ function Connection({ state }: { state: LogView["connection"] }): ReactNode {
   const isLive = state === "connected" && !isGone;
 
   return (
-    <span className="events-connection" data-state={state} role="status">
+    <span className="events-connection small soft row inline" data-state={state} role="status">
       <span className={isLive ? "live-dot" : "pulse"} aria-hidden />
       {isLive ? words.live : state === "stopped" ? words.stopped : words.reconnecting}
     </span>

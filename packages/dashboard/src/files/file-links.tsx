@@ -16,7 +16,7 @@ export function FileLinks(props: {
   if (files.length === 0) return null;
 
   return (
-    <ul className="file-links" aria-label={words.files}>
+    <ul className="file-links stack tight" aria-label={words.files}>
       {files.map(({ id, name, type }) => {
         const address = addressOf(encodeURIComponent(id));
         const isImage = type.startsWith("image/");

@@ -44,11 +44,11 @@ export function FileTray({ attached }: { attached: AttachedFiles }): ReactNode {
   if (all.length === 0) return null;
   return (
     <>
-      <ul className="file-tray" aria-label={words.files}>
+      <ul className="file-tray toolbar scroll" aria-label={words.files}>
         {all.map((file) => (
           <li key={file.key} data-failed={file.problem !== undefined}>
             {file.preview !== undefined && <img src={file.preview} alt="" />}
-            <span className="file-name" title={file.name}>
+            <span className="file-name clip" title={file.name}>
               {file.name}
             </span>
             <FileState file={file} onRetry={() => attached.retry(file.key)} />
@@ -64,7 +64,7 @@ export function FileTray({ attached }: { attached: AttachedFiles }): ReactNode {
           </li>
         ))}
       </ul>
-      <p className="file-note" role="status">
+      <p className="file-note small soft" role="status">
         {leftOut > 0 && <span>{words.leftOut(leftOut)}</span>}
         {isBlocked && <span>{words.blocked}</span>}
       </p>

@@ -77,7 +77,7 @@ function AskForm({
   };
 
   return (
-    <form className="ask-job" onSubmit={submit}>
+    <form className="stack loose" onSubmit={submit}>
       <AgentPair agents={agents} asked={asked} onChange={change} />
       <TextInput
         label={words.topic}
@@ -112,7 +112,7 @@ function AgentPair({
 }): ReactNode {
   const words = useText().jobs.ask;
   return (
-    <div className="ask-job-agents">
+    <div className="columns">
       <AgentSelect
         label={words.agent}
         agents={agents}

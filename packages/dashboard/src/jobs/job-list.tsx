@@ -31,7 +31,7 @@ export function JobList({ picked }: { picked: string | undefined }): ReactNode {
   const isFiltered = [status, agent, root].some((one) => one !== undefined) || wanted !== "";
 
   return (
-    <section className="jobs-list-side" aria-label={text.jobs.pageTitle}>
+    <section className="jobs-list-side stack loose scroll" aria-label={text.jobs.pageTitle}>
       <header>
         <Title>{text.jobs.pageTitle}</Title>
         <p className="soft">{text.jobs.lead}</p>
@@ -44,7 +44,7 @@ export function JobList({ picked }: { picked: string | undefined }): ReactNode {
           size="compact-sm"
           variant="light"
           color="gray"
-          className="jobs-root"
+         
           rightSection={<IconX size={13} aria-hidden />}
           onClick={() => set({ root: "" })}
         >
@@ -56,7 +56,7 @@ export function JobList({ picked }: { picked: string | undefined }): ReactNode {
         <Empty isFiltered={isFiltered} />
       )}
       {shown.length > 0 && (
-        <ul className="jobs-list" data-stale={jobs.isPlaceholderData || undefined}>
+        <ul className="stack" data-stale={jobs.isPlaceholderData || undefined}>
           {shown.map((job) => (
             <JobRow key={job.jobId} job={job} isPicked={job.jobId === picked} />
           ))}
@@ -94,7 +94,7 @@ function Filters({
   };
 
   return (
-    <div className="jobs-filters" role="search">
+    <div className="jobs-filters columns" role="search">
       <TextInput
         value={search}
         onChange={({ currentTarget }) => write(currentTarget.value)}
@@ -127,7 +127,7 @@ function Filters({
 function Empty({ isFiltered }: { isFiltered: boolean }): ReactNode {
   const words = useText().jobs;
   return (
-    <div className="jobs-empty">
+    <div className="empty soft">
       <IconArrowsExchange size={30} stroke={1.4} aria-hidden />
       <p>{isFiltered ? words.noMatch : words.empty}</p>
       <p className="soft small">
@@ -165,23 +165,24 @@ function JobRow({ job, isPicked }: { job: Job; isPicked: boolean }): ReactNode {
         to="/jobs/$id"
         params={{ id: job.jobId }}
         search={filters}
-        className="job-row"
+        className="job-row plain card stack tight"
         data-picked={isPicked || undefined}
         aria-current={isPicked ? "page" : undefined}
       >
-        <span className="job-row-head">
+        <span className="job-row-head row">
           <strong>
             {job.requesterName} → {job.targetName}
           </strong>
           <StatusBadge job={job} />
         </span>
-        <span className="job-row-message">
+        <span className="job-row-message clamp soft">
           {job.topic === null ? excerptOf(job.message) : `${job.topic}: ${excerptOf(job.message)}`}
         </span>
-        <span className="job-row-facts">
+        <span className="meta cluster baseline">
           <span>{text.jobs.turnsOf(job.turnsDone, job.maxTurns)}</span>
           {job.outcome !== null && <span>{text.jobs.outcomesShort[job.outcome]}</span>}
           <time
+            className="end"
             dateTime={new Date(job.createdAt).toISOString()}
             title={momentOf(job.createdAt, language)}
           >

@@ -76,9 +76,9 @@ function OneJob({ job }: { job: JobDetail }): ReactNode {
   }, [title, job.topic, job.message]);
 
   return (
-    <article className="job" aria-label={title}>
-      <header className="job-head">
-        <Link to="/jobs" search={filters} className="job-back" aria-label={text.jobs.toList}>
+    <article className="job column wide" aria-label={title}>
+      <header className="job-head toolbar">
+        <Link to="/jobs" search={filters} className="job-back icon-link" aria-label={text.jobs.toList}>
           <IconArrowLeft size={18} stroke={1.7} aria-hidden />
         </Link>
         <div className="job-title">
@@ -107,14 +107,14 @@ function Outcome({ job }: { job: JobDetail }): ReactNode {
   const { text, language } = useLanguage();
   if (job.waiting === "pause") {
     return (
-      <p className="job-outcome" data-tone="warn" role="status">
+      <p className="job-outcome note" data-tone="warn" role="status">
         {text.jobs.pausedHint} <Link to="/agents">{text.jobs.toAgents}</Link>
       </p>
     );
   }
   if (job.waiting !== null) {
     return (
-      <p className="job-outcome" data-tone="warn" role="status">
+      <p className="job-outcome note" data-tone="warn" role="status">
         {text.jobs.waitingHint} <Link to="/escalations">{text.jobs.toEscalations}</Link>
       </p>
     );
@@ -126,7 +126,7 @@ function Outcome({ job }: { job: JobDetail }): ReactNode {
 
   return (
     <div
-      className="job-outcome"
+      className="job-outcome stack tight note"
       data-tone={job.status === "COMPLETED" ? "good" : job.status === "CANCELLED" ? "quiet" : "bad"}
       role="status"
     >
@@ -175,7 +175,7 @@ function Facts({ job }: { job: JobDetail }): ReactNode {
   ];
 
   return (
-    <dl className="job-facts">
+    <dl className="job-facts terms">
       {rows.map(([name, value]) => (
         <div key={name}>
           <dt>{name}</dt>
@@ -239,7 +239,7 @@ function RelativeLink({ job, words }: { job: Job; words: string }): ReactNode {
   const { filters } = useJobFilters();
 
   return (
-    <span className="job-relative">
+    <span className="cluster baseline">
       <span className="soft small">{words}</span>
       <Link to="/jobs/$id" params={{ id: job.jobId }} search={filters}>
         {job.requesterName} → {job.targetName}: {excerptOf(job.message)}
@@ -277,7 +277,7 @@ function Actions({ job }: { job: JobDetail }): ReactNode {
   const error = cancel.error ?? retry.error;
 
   return (
-    <div className="job-actions">
+    <div className="toolbar">
       {!isJobOver(job.status) && (
         <Button
           size="compact-md"

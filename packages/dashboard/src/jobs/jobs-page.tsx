@@ -37,7 +37,7 @@ function Detail({ id }: { id: string | undefined }): ReactNode {
 
   return (
     <div
-      className="jobs-detail"
+      className="jobs-detail stack flush scroll"
       ref={place}
       onScroll={onScroll}
       role="region"

@@ -46,7 +46,7 @@ function ScheduleRow({ schedule }: { schedule: Schedule }): ReactNode {
   const nextWords = next === null ? words.never : words.next(momentOf(next, language));
 
   return (
-    <li>
+    <li className="card stack tight">
       <strong>{name}</strong>
       <span className="soft small">
         <code>{cron}</code> {timeZone}
@@ -104,7 +104,7 @@ function Orders({ schedule: { name, paused } }: { schedule: Schedule }): ReactNo
   );
 
   return (
-    <span className="schedule-orders">
+    <span className="toolbar">
       {give("run")}
       {give(paused ? "resume" : "pause")}
       {order.error !== null && <Problem error={order.error} />}

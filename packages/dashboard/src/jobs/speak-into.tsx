@@ -41,7 +41,7 @@ export function SpeakInto({ job }: { job: JobDetail }): ReactNode {
   return (
     <div className="composer job-composer">
       {speak.error !== null && <Problem error={speak.error} />}
-      <div className="composer-box">
+      <div className="composer-box row bottom">
         <textarea
           ref={field}
           rows={1}
@@ -67,7 +67,7 @@ export function SpeakInto({ job }: { job: JobDetail }): ReactNode {
           <IconArrowUp size={19} />
         </ActionIcon>
       </div>
-      <p id="speak-hint" className="composer-hint">
+      <p id="speak-hint" className="composer-hint meta">
         {text.jobs.speakHint}
       </p>
     </div>

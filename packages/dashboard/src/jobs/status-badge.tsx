@@ -9,7 +9,7 @@ export function StatusBadge({ job }: { job: Pick<Job, "status" | "waiting"> }): 
   const words = statusWords(job, text.jobs);
   const isStale = useIsGone() && job.status === "RUNNING";
   return (
-    <span className="job-status" data-status={job.waiting === null ? job.status : "WAITING"}>
+    <span className="badge" data-status={job.waiting === null ? job.status : "WAITING"}>
       {job.status === "RUNNING" && job.waiting === null && <span className="pulse" aria-hidden />}
       {isStale ? text.shell.connection.lastSeen(words) : words}
     </span>

@@ -19,7 +19,7 @@ export function Transcript({ job }: { job: JobDetail }): ReactNode {
   return (
     <section className="exchange">
       <div role="log" aria-label={text.jobs.transcript}>
-        <ol>
+        <ol className="stack tight">
           {linesOf(job).map((line) => {
             switch (line.kind) {
               case "request":
@@ -44,10 +44,10 @@ function RequestRow({ job }: { job: JobDetail }): ReactNode {
   return (
     <li className="room-message" data-kind="agent">
       <Portrait name={job.requesterName} kind="agent" />
-      <div className="room-message-body">
-        <p className="room-message-head">
+      <div className="room-message-body stack tight">
+        <p className="room-message-head meta cluster baseline">
           <strong>{job.requesterName}</strong>
-          <span className="author-kind">{text.jobs.request}</span>
+          <span className="badge">{text.jobs.request}</span>
           <Time at={job.createdAt} words={whenOf(job.createdAt, language)} />
         </p>
         <Markdown>{job.message}</Markdown>
@@ -78,8 +78,8 @@ function TurnRow({ job, turn }: { job: JobDetail; turn: JobTurn }): ReactNode {
   return (
     <li className="room-message" data-kind="agent" data-turn={turn.number}>
       <Portrait name={name} kind="agent" />
-      <div className="room-message-body">
-        <p className="room-message-head">
+      <div className="room-message-body stack tight">
+        <p className="room-message-head meta cluster baseline">
           <strong>{name}</strong>
           <Time at={turn.finishedAt} words={whenOf(turn.finishedAt, language)} />
         </p>
@@ -89,7 +89,7 @@ function TurnRow({ job, turn }: { job: JobDetail; turn: JobTurn }): ReactNode {
           <Markdown>{turn.text}</Markdown>
         )}
         <FilesOf job={job} turn={turn.number} />
-        <p className="turn-facts">{facts.filter((fact) => fact !== false).join(" · ")}</p>
+        <p className="meta">{facts.filter((fact) => fact !== false).join(" · ")}</p>
       </div>
     </li>
   );
@@ -108,14 +108,14 @@ function WordsRow({ words }: { words: JobWords }): ReactNode {
   return (
     <li className="room-message" data-kind="person">
       <Portrait name={words.author} kind="person" />
-      <div className="room-message-body">
-        <p className="room-message-head">
+      <div className="room-message-body stack tight">
+        <p className="room-message-head meta cluster baseline">
           <strong>{words.author}</strong>
-          <span className="author-kind">{text.jobs.spoken}</span>
+          <span className="badge">{text.jobs.spoken}</span>
           <Time at={words.at} words={whenOf(words.at, language)} />
         </p>
-        <p className="person-words">{words.text}</p>
-        <p className="turn-facts">
+        <p className="person-words verbatim note warns">{words.text}</p>
+        <p className="meta">
           {words.turn === null ? text.jobs.notHeardYet : text.jobs.heardIn(words.turn)}
         </p>
       </div>
@@ -147,8 +147,8 @@ function Now({ job }: { job: JobDetail }): ReactNode {
       {said !== "" && (
         <div className="room-message" data-kind="agent">
           <Portrait name={name} kind="agent" />
-          <div className="room-message-body">
-            <p className="room-message-head">
+          <div className="room-message-body stack tight">
+            <p className="room-message-head meta cluster baseline">
               <strong>{name}</strong>
             </p>
             <Markdown>{said}</Markdown>

@@ -15,17 +15,17 @@ const TICK_MS = 100;
 export function AgentLog({ view }: { view: ConversationView }): ReactNode {
   const text = useText();
   const [newest, ...earlier] = turnLogs(view);
-  if (newest === undefined) return <p className="panel-empty">{text.panel.noAgents}</p>;
+  if (newest === undefined) return <p className="panel-empty soft">{text.panel.noAgents}</p>;
 
   return (
-    <div className="panel-sections">
+    <div className="panel-sections stack wide">
       <section aria-label={text.panel.newestTurn}>
         <TurnTitle log={newest} />
         <Runs log={newest} />
       </section>
       {earlier.length > 0 && (
         <section>
-          <h2 className="panel-title">{text.panel.earlierTurns}</h2>
+          <h2 className="panel-title small soft strong">{text.panel.earlierTurns}</h2>
           {earlier.map((log) => (
             <details key={log.turnId} className="turn-log">
               <summary>
@@ -44,9 +44,9 @@ export function AgentLog({ view }: { view: ConversationView }): ReactNode {
 function TurnTitle({ log }: { log: TurnLog }): ReactNode {
   const { text, language } = useLanguage();
   return (
-    <span className="turn-title">
+    <span className="turn-title row loose baseline between grow">
       <span>{log.title === "" ? text.panel.systemTurn : log.title}</span>
-      <span className="agent-facts">
+      <span className="meta">
         {log.at === undefined ? text.panel.status.running : whenOf(log.at, language)}
       </span>
     </span>
@@ -66,14 +66,14 @@ function Agents({ log }: { log: TurnLog }): ReactNode {
   const text = useText();
   if (log.runs.length === 0) {
     return (
-      <p className="panel-empty">
+      <p className="panel-empty soft">
         {log.at === undefined ? text.chat.thinking : text.panel.codeDecided}
       </p>
     );
   }
 
   return (
-    <ol className="agent-log">
+    <ol className="stack tight">
       {log.runs.map((run, index) => (
         <AgentLine key={index} run={run} />
       ))}
@@ -96,16 +96,16 @@ function AgentLine({ run }: { run: AgentRun }): ReactNode {
 
   return (
     <li className="agent-line" data-status={run.status}>
-      <span className="agent-mark">
+      <span className="mark">
         <StatusMark status={run.status} />
         <span className="hidden-words">{text.panel.status[run.status]}</span>
       </span>
-      <div className="agent-words">
-        <span className="agent-label">{run.label}</span>
-        <span className="agent-facts">{facts.join(" · ")}</span>
+      <div className="agent-words stack tight">
+        <span className="strong">{run.label}</span>
+        <span className="meta">{facts.join(" · ")}</span>
         {run.error !== undefined && <span className="error-note">{run.error}</span>}
       </div>
-      <span className="agent-time">
+      <span className="agent-time meta">
         {run.elapsedMs !== undefined ? (
           spanOf(run.elapsedMs, language)
         ) : run.status === "running" ? (

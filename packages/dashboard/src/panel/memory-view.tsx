@@ -31,7 +31,7 @@ export function MemoryView({
 
   if (!allowed) {
     return (
-      <p className="panel-empty">
+      <p className="panel-empty soft">
         <Prose text={text.panel.memoryOff} />
       </p>
     );
@@ -39,7 +39,7 @@ export function MemoryView({
 
   if (debug.error instanceof DureError && debug.error.class !== "not-found") {
     return (
-      <p className="panel-empty">
+      <p className="panel-empty soft">
         <ErrorWords error={debug.error} />
       </p>
     );
@@ -59,23 +59,23 @@ function Memory({
 }): ReactNode {
   const text = useText();
   return (
-    <div className="panel-sections">
+    <div className="panel-sections stack wide">
       <section>
-        <h2 className="panel-title">{text.panel.summary}</h2>
+        <h2 className="panel-title small soft strong">{text.panel.summary}</h2>
         <p className={summary === "" ? "soft" : "memory-summary"}>
           {summary === "" ? text.panel.noSummary : summary}
         </p>
       </section>
       <section>
-        <h2 className="panel-title">
+        <h2 className="panel-title small soft strong">
           {text.panel.history}{" "}
-          {history.length > 0 && <span className="queue-count">({history.length})</span>}
+          {history.length > 0 && <span className="soft">({history.length})</span>}
         </h2>
         {history.length === 0 && <p className="soft">{text.panel.noMemory}</p>}
-        <ol className="memory">
+        <ol className="memory stack">
           {history.map((entry, index) => (
             <li key={index}>
-              <span className="memory-role">
+              <span className="meta">
                 {entry.role === "user" ? text.common.you : text.chat.assistant}
               </span>
               <span>{entry.content}</span>

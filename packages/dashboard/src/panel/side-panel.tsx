@@ -25,7 +25,7 @@ export function SidePanel({ conversation, view, service, onSlots }: SidePanelPro
   const choose = (next: string | null): void => setTab((lastTab = next));
 
   return (
-    <Tabs value={tab} onChange={choose} className="panel" keepMounted={false}>
+    <Tabs value={tab} onChange={choose} className="panel grow column flush" keepMounted={false}>
       <Tabs.List grow>
         <Tabs.Tab value="agents">{text.panel.agents}</Tabs.Tab>
         <Tabs.Tab value="state">{text.panel.state}</Tabs.Tab>

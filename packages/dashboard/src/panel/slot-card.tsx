@@ -37,8 +37,8 @@ export function SlotCard(props: {
 
   return (
     <section>
-      <div className="panel-title-row">
-        <h2 className="panel-title">{text.panel.slots}</h2>
+      <div className="row flush baseline between">
+        <h2 className="panel-title small soft strong">{text.panel.slots}</h2>
         {!editing && props.editable && (
           <Button
             size="compact-xs"
@@ -62,7 +62,7 @@ export function SlotCard(props: {
       ) : (
         <Slots fields={fields} />
       )}
-      {unclear !== undefined && !editing && <p className="slot-unclear">{text.panel.unclear}</p>}
+      {unclear !== undefined && !editing && <p className="slot-unclear small error-note">{text.panel.unclear}</p>}
     </section>
   );
 }
@@ -106,7 +106,7 @@ function SlotForm({
   };
 
   return (
-    <form className="slot-form" onSubmit={submit}>
+    <form className="stack" onSubmit={submit}>
       {fields.map(({ slot, value, error }) => (
         <TextInput
           key={slot.name}
@@ -120,7 +120,7 @@ function SlotForm({
           onChange={(event) => onEdit({ ...edited, [slot.name]: event.currentTarget.value })}
         />
       ))}
-      <div className="slot-actions">
+      <div className="row top">
         <Button type="submit" size="compact-sm" disabled={!changed || disabled}>
           {text.panel.slotsSend}
         </Button>
@@ -138,7 +138,7 @@ function Slots({ fields }: { fields: SlotFields }): ReactNode {
   const { slotEmpty, required } = text.panel;
 
   return (
-    <dl className="slots">
+    <dl className="slots card flush pairs divided">
       {fields.map(({ slot, value, error }) => (
         <div key={slot.name} data-missing={(slot.required && value === "") || undefined}>
           <dt>{slot.label}</dt>

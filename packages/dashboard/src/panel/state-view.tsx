@@ -21,7 +21,7 @@ export function StateView(props: {
   const slots = service?.slots ?? [];
 
   return (
-    <div className="panel-sections">
+    <div className="panel-sections stack wide">
       <Stages view={view} service={service} />
       {slots.length > 0 && (
         <SlotCard
@@ -75,7 +75,7 @@ function Stages({
 
   return (
     <section>
-      <h2 className="panel-title">{text.panel.stages}</h2>
+      <h2 className="panel-title small soft strong">{text.panel.stages}</h2>
       <StageMachineView machine={machine} current={current} />
     </section>
   );
@@ -94,8 +94,8 @@ function Receipts({
 
   return (
     <section>
-      <h2 className="panel-title">{text.panel.receipts}</h2>
-      <ul className="receipts">
+      <h2 className="panel-title small soft strong">{text.panel.receipts}</h2>
+      <ul className="receipts stack">
         {entries.toReversed().flatMap(({ key, at }) =>
           (receipts.get(key) ?? []).toReversed().map((receipt, index) => (
             <li key={`${key}:${index}`}>
@@ -110,10 +110,10 @@ function Receipts({
 
 function RawState({ state }: { state: JsonObject }): ReactNode {
   const text = useText();
-  if (Object.keys(state).length === 0) return <p className="panel-empty">{text.panel.noState}</p>;
+  if (Object.keys(state).length === 0) return <p className="panel-empty soft">{text.panel.noState}</p>;
 
   return (
-    <details className="raw">
+    <details className="raw more">
       <summary>{text.panel.raw}</summary>
       <pre tabIndex={0}>{JSON.stringify(state, null, 2)}</pre>
     </details>
@@ -127,15 +127,15 @@ function Queue({ batch, service }: { batch: Batch; service: ServiceInfo | undefi
 
   return (
     <section>
-      <h2 className="panel-title">
+      <h2 className="panel-title small soft strong">
         {text.panel.queue}
-        <span className="queue-count">
+        <span className="soft">
           {" "}
           ({index}/{total})
         </span>
       </h2>
       <div
-        className="queue-bar"
+        className="queue-bar row tight top"
         role="progressbar"
         aria-label={text.panel.queueNow(index, total)}
         aria-valuemin={0}
@@ -146,7 +146,7 @@ function Queue({ batch, service }: { batch: Batch; service: ServiceInfo | undefi
           <span key={task.index} data-mark={task.mark} />
         ))}
       </div>
-      <ol className="queue">
+      <ol className="queue stack">
         {tasks.map((task) => (
           <Task key={task.index} task={task} service={service} />
         ))}
@@ -171,12 +171,12 @@ function Task({ task, service }: { task: BatchTask; service: ServiceInfo | undef
 
   return (
     <li data-mark={task.mark}>
-      <span className="queue-place">{task.index}</span>
+      <span className="soft">{task.index}</span>
       <span>
         {words.join(" · ")}
-        {task.code !== undefined && <span className="queue-why">{labelOf(task.code, text)}</span>}
+        {task.code !== undefined && <span className="queue-why error-note meta">{labelOf(task.code, text)}</span>}
       </span>
-      <span className="queue-mark">{text.panel.marks[task.mark]}</span>
+      <span className="queue-mark meta strong">{text.panel.marks[task.mark]}</span>
     </li>
   );
 }

@@ -22,7 +22,7 @@ export function ToolLines(props: {
 function ToolList({ tools }: { tools: readonly ToolRun[] }): ReactNode {
   const text = useText();
   return (
-    <ol className="agent-log" aria-label={text.panel.tools.title}>
+    <ol className="stack tight" aria-label={text.panel.tools.title}>
       {tools.map((tool) => (
         <ToolLine key={tool.callId} tool={tool} />
       ))}
@@ -34,7 +34,7 @@ function EarlierTools({ turnId }: { turnId: string }): ReactNode {
   const text = useText();
   const [isOpen, setOpen] = useState(false);
   return (
-    <details className="tool-call" onToggle={(event) => setOpen(event.currentTarget.open)}>
+    <details className="more meta" onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>{text.panel.tools.title}</summary>
       {isOpen && <ReadTools turnId={turnId} />}
     </details>
@@ -51,13 +51,13 @@ function ReadTools({ turnId }: { turnId: string }): ReactNode {
   });
   if (error !== null) {
     return (
-      <p className="panel-empty">
+      <p className="panel-empty soft">
         <ErrorWords error={error} />
       </p>
     );
   }
-  if (data === undefined) return <p className="panel-empty">{text.panel.tools.reading}</p>;
-  if (data.length === 0) return <p className="panel-empty">{text.panel.tools.none}</p>;
+  if (data === undefined) return <p className="panel-empty soft">{text.panel.tools.reading}</p>;
+  if (data.length === 0) return <p className="panel-empty soft">{text.panel.tools.none}</p>;
   return <ToolList tools={data} />;
 }
 
@@ -88,15 +88,15 @@ function ToolLine({ tool }: { tool: ToolRun }): ReactNode {
 
   return (
     <li className="agent-line" data-status={status}>
-      <span className="agent-mark">
+      <span className="mark">
         <StatusMark status={status} />
         <span className="hidden-words">{text.panel.tools.status[status]}</span>
       </span>
-      <div className="agent-words">
-        <code className="agent-label">{tool.tool}</code>
-        <span className="agent-facts">{facts.join(" · ")}</span>
+      <div className="agent-words stack tight">
+        <code className="strong">{tool.tool}</code>
+        <span className="meta">{facts.join(" · ")}</span>
         {status === "asks" ? (
-          <span className="agent-facts">{text.panel.tools.status.asks}</span>
+          <span className="meta">{text.panel.tools.status.asks}</span>
         ) : (
           error && (
             <span className="error-note">
@@ -106,7 +106,7 @@ function ToolLine({ tool }: { tool: ToolRun }): ReactNode {
         )}
         <ToolValues tool={tool} />
       </div>
-      <span className="agent-time">
+      <span className="agent-time meta">
         {elapsedMs === undefined ? "" : spanOf(elapsedMs, language)}
       </span>
     </li>
@@ -118,7 +118,7 @@ function ToolValues({ tool: { args, result } }: { tool: ToolRun }): ReactNode {
   const text = useText();
   if (args === undefined && result === undefined) return null;
   return (
-    <details className="tool-call">
+    <details className="more meta">
       <summary>{text.panel.tools.values}</summary>
       {args !== undefined && <Value title={text.panel.tools.args} value={args} />}
       {result !== undefined && <Value title={text.panel.tools.result} value={result} />}
@@ -130,7 +130,7 @@ function Value({ title, value }: { title: string; value: unknown }): ReactNode {
   const shown = typeof value === "string" ? value : JSON.stringify(value, null, 2);
   return (
     <>
-      <span className="agent-facts">{title}</span>
+      <span className="meta">{title}</span>
       <pre tabIndex={0}>{shown}</pre>
     </>
   );

@@ -14,32 +14,32 @@ import { waterfallOf } from "./waterfall.ts";
  */
 export function TraceView({ trace }: { trace: Trace | undefined }): ReactNode {
   const { text, language } = useLanguage();
-  if (trace === undefined) return <p className="panel-empty">{text.panel.noTrace}</p>;
+  if (trace === undefined) return <p className="panel-empty soft">{text.panel.noTrace}</p>;
 
   const tokensIn = trace.agents.reduce((total, agent) => total + agent.tokensIn, 0);
   const tokensOut = trace.agents.reduce((total, agent) => total + agent.tokensOut, 0);
 
   return (
     <section>
-      <h2 className="panel-title">{text.panel.traceOf}</h2>
-      <ol className="trace">
+      <h2 className="panel-title small soft strong">{text.panel.traceOf}</h2>
+      <ol className="trace stack loose">
         {waterfallOf(trace).map(({ agent, elapsedMs, fromPercent, sharePercent }, index) => (
           <li
             key={index}
             data-failed={agent?.success === false || undefined}
             data-rest={agent === undefined || undefined}
           >
-            <div className="trace-head">
+            <div className="row loose top between">
               <span>{agent?.agent ?? text.panel.traceRest}</span>
-              <span className="trace-time">{spanOf(elapsedMs, language)}</span>
+              <span className="trace-time meta">{spanOf(elapsedMs, language)}</span>
             </div>
-            <div className="trace-track" aria-hidden>
+            <div className="trace-track track" aria-hidden>
               <span
                 style={{ insetInlineStart: `${fromPercent}%`, inlineSize: `${sharePercent}%` }}
               />
             </div>
             {agent !== undefined && (
-              <div className="trace-foot">
+              <div className="meta">
                 {text.panel.tokens(agent.tokensIn, agent.tokensOut)}
                 {agent.retries > 0 && ` · ${text.panel.retries(agent.retries)}`}
                 {agent.error !== null && agent.error !== undefined && (
@@ -50,12 +50,12 @@ export function TraceView({ trace }: { trace: Trace | undefined }): ReactNode {
           </li>
         ))}
       </ol>
-      <p className="trace-total">
+      <p className="trace-total toolbar baseline ruled">
         <span>{text.panel.total}</span>
         <span>{spanOf(trace.totalElapsedMs, language)}</span>
         <span className="soft">{text.panel.tokens(tokensIn, tokensOut)}</span>
       </p>
-      <p className="trace-replay">
+      <p>
         <Link to="/traces/$id" params={{ id: trace.turnId }}>
           {text.common.chain}
         </Link>
@@ -73,7 +73,7 @@ function ToReplay({ turn }: { turn: string }): ReactNode {
   if (me.data?.scopes.includes("admin") !== true) return null;
 
   return (
-    <p className="trace-replay">
+    <p>
       <Link to="/replay/$turn" params={{ turn }}>
         {text.panel.replay}
       </Link>

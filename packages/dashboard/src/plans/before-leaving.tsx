@@ -17,7 +17,7 @@ export function BeforeLeaving({ run }: { run: RunDetail }): ReactNode {
   const { data, error, refetch } = leaving;
 
   return (
-    <div className="report-part">
+    <div className="report-part stack tight">
       <h3>{words.title}</h3>
       {data === undefined && error === null && <p className="soft small">{words.looking}</p>}
       {error !== null && <Problem error={error} onRetry={() => void refetch()} />}
@@ -58,7 +58,7 @@ function Allowed({ allowed }: Pick<RunLeaving, "allowed">): ReactNode {
   return (
     <>
       <p className="soft small">{words.allowed}</p>
-      <ul className="leaving-findings">
+      <ul className="stack tight">
         {allowed.map(({ rule, path, by }) => (
           <li key={`${by} ${rule} ${path}`}>
             <span>{rules[rule] ?? rule}</span> <code>{path}</code>{" "}

@@ -52,9 +52,9 @@ export function BeforePage(): ReactNode {
   }, [text, plan]);
 
   return (
-    <div className="plans">
-      <header className="run-head">
-        <Link to="/plans" className="run-back" aria-label={text.plans.before.toPlans}>
+    <div className="plans page">
+      <header className="run-head toolbar">
+        <Link to="/plans" className="icon-link" aria-label={text.plans.before.toPlans}>
           <IconArrowLeft size={18} stroke={1.7} aria-hidden />
         </Link>
         <div>
@@ -146,7 +146,7 @@ function Refused({
     <>
       <Problem error={error} onRetry={again} />
       {problems.length > 0 && (
-        <div className="plan-file" data-broken>
+        <div className="plan-file card stack" data-broken>
           <strong>{text.plans.problems(problemCount)}</strong>
           <PlanProblems problems={problems} label={text.plans.problemList(plan)} />
         </div>
@@ -175,9 +175,9 @@ function Where({ repository, base }: { repository: string; base: string }): Reac
   };
 
   return (
-    <details className="plan-details" open={repository !== "" || base !== "" || undefined}>
+    <details className="more" open={repository !== "" || base !== "" || undefined}>
       <summary>{words.where}</summary>
-      <form className="before-where" onSubmit={submit}>
+      <form className="before-where toolbar bottom" onSubmit={submit}>
         <TextInput
           size="sm"
           maxLength={1_000}
@@ -224,9 +224,9 @@ function Shown({
 }): ReactNode {
   const words = useText().plans.before;
   return (
-    <div className="before" data-stale={isStale || undefined}>
+    <div className="before stack wide" data-stale={isStale || undefined}>
       {view.isolationWanted === "audit" && (
-        <p className="run-banner" role="note">
+        <p className="run-banner small banner top warns" role="note">
           <IconShieldOff size={18} aria-hidden />
           <span>{words.audit}</span>
         </p>
@@ -275,7 +275,7 @@ function PlanFacts({ view, choice }: { view: PlanView; choice: RunChoice }): Rea
   ];
 
   return (
-    <dl className="run-facts">
+    <dl className="run-facts terms">
       {rows.map(([label, value]) => (
         <div key={label}>
           <dt>{label}</dt>
@@ -291,9 +291,9 @@ function Warnings({ warnings }: Pick<PlanView, "warnings">): ReactNode {
   return (
     <section>
       <h2>{words.warnings}</h2>
-      <ul className="plan-warnings">
+      <ul className="stack">
         {warnings.map((warning, index) => (
-          <li key={index}>
+          <li className="row top" key={index}>
             <IconAlertTriangle size={15} aria-hidden />{" "}
             <span>
               <CodedText words={words.warningWords} coded={warning} sentence={warning.message} />
@@ -326,7 +326,7 @@ function Start({
   });
 
   return (
-    <div className="before-start">
+    <div className="toolbar loose">
       <Button
         leftSection={<IconPlayerPlay size={17} />}
         loading={start.isPending}
@@ -403,7 +403,7 @@ function LevelList({
   const critical = markedOf(view.criticalPath);
 
   const portOf = (id: string): ReactNode => (
-    <li key={id} data-critical={critical.has(id) || undefined}>
+    <li className="cluster baseline between" key={id} data-critical={critical.has(id) || undefined}>
       <Checkbox
         size="xs"
         checked={chosen.has(id)}
@@ -411,7 +411,7 @@ function LevelList({
         label={titles.get(id) ?? id}
       />
       {critical.has(id) && (
-        <span className="port-critical">
+        <span className="badge good">
           <IconFlag3 size={13} aria-hidden />
           {text.plans.before.criticalPath}
         </span>
@@ -420,11 +420,11 @@ function LevelList({
   );
 
   return (
-    <ol className="before-levels">
+    <ol className="before-levels row top">
       {view.levels.map((ids, index) => (
-        <li key={index}>
-          <h3>{text.plans.run.level(index + 1)}</h3>
-          <ul>{ids.map(portOf)}</ul>
+        <li className="card" key={index}>
+          <h3 className="meta">{text.plans.run.level(index + 1)}</h3>
+          <ul className="stack">{ids.map(portOf)}</ul>
         </li>
       ))}
     </ol>
@@ -461,7 +461,7 @@ export function Mode({ view: { mode } }: { view: Pick<PlanView, "mode"> }): Reac
         <Prose text={modeHintOf(mode, words)} />
       </p>
       <div className="table-room" tabIndex={0} role="group" aria-label={words.mode}>
-        <table className="mode-table">
+        <table className="mode-table small">
           <thead>
             <tr>
               <th scope="col">{words.condition}</th>
@@ -524,9 +524,9 @@ function Unowned({ view: { unowned, unownedCount } }: { view: PlanView }): React
   return (
     <section>
       <h2>{words.unowned}</h2>
-      <details className="plan-details">
+      <details className="more">
         <summary>{words.unownedCount(unownedCount)}</summary>
-        <ul className="path-list">
+        <ul className="small stack tight">
           {unowned.map((path) => (
             <li key={path}>
               <code>{path}</code>

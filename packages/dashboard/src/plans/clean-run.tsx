@@ -16,7 +16,7 @@ export function CleanRun({ run, onLeave }: { run: RunDetail; onLeave: () => void
   const found = look.data?.[0];
 
   return (
-    <div className="run-merge clean-box" role="group" aria-label={words.one}>
+    <div className="run-merge card stack clean-box" role="group" aria-label={words.one}>
       <strong>{words.one}</strong>
       {look.error !== null ? (
         <Problem error={look.error} onRetry={() => void look.refetch()} />
@@ -26,7 +26,7 @@ export function CleanRun({ run, onLeave }: { run: RunDetail; onLeave: () => void
         <Question found={found} branch={run.report?.branch} onLeave={onLeave} />
       )}
       {found === undefined && (
-        <div className="run-merge-buttons">
+        <div className="toolbar">
           <Button size="compact-sm" variant="default" onClick={onLeave}>
             {words.back}
           </Button>
@@ -56,13 +56,13 @@ function Question({
   return (
     <>
       {(isFree || mayForce) && (
-        <ul className="clean-what">
+        <ul className="small stack tight bullets">
           <li>{words.goes}</li>
           <li>{branch === undefined ? words.stays : words.staysWith(branch)}</li>
         </ul>
       )}
       {because !== undefined && (
-        <p className="run-because" data-tone={mayForce ? "bad" : "warn"}>
+        <p className="small note" data-tone={mayForce ? "bad" : "warn"}>
           <WhyKept because={because} />
         </p>
       )}
@@ -74,7 +74,7 @@ function Question({
           label={words.giveUp}
         />
       )}
-      <div className="run-merge-buttons">
+      <div className="toolbar">
         {isFree && (
           <Button
             size="compact-sm"

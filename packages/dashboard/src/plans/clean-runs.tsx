@@ -31,13 +31,13 @@ export function CleanRuns({ onLeave }: { onLeave: () => void }): ReactNode {
   };
 
   return (
-    <div className="clean-box clean-runs" role="group" aria-label={words.old}>
+    <div className="clean-box clean-runs card stack loose" role="group" aria-label={words.old}>
       <h3>{words.old}</h3>
-      <ul className="clean-what">
+      <ul className="small stack tight bullets">
         <li>{words.goes}</li>
         <li>{words.stays}</li>
       </ul>
-      <form className="clean-days" onSubmit={submit}>
+      <form className="clean-days toolbar bottom" onSubmit={submit}>
         <TextInput
           size="sm"
           inputMode="numeric"
@@ -103,13 +103,13 @@ function Chosen({
   const old = { olderThanMs: days * DAY_MS };
 
   return (
-    <div className="clean-found">
+    <div className="clean-found stack">
       {free.length > 0 && (
         <section>
           <h4>{words.wouldGo(free.length)}</h4>
-          <ul className="clean-list">
+          <ul className="clean-list small stack scroll">
             {free.map((item) => (
-              <li key={item.run}>
+              <li className="stack tight" key={item.run}>
                 <RunName item={item} />
               </li>
             ))}
@@ -118,7 +118,7 @@ function Chosen({
       )}
       {kept.length > 0 && <KeptRuns kept={kept} givenUp={givenUp} onGiveUp={setGivenUp} />}
       {clean.error !== null && <Problem error={clean.error} />}
-      <div className="run-merge-buttons">
+      <div className="toolbar">
         <Button
           size="compact-sm"
           className={forced.length > 0 ? "clean-force" : ""}
@@ -155,9 +155,9 @@ function KeptRuns({
   return (
     <section>
       <h4>{words.wouldStay(kept.length)}</h4>
-      <ul className="clean-list">
+      <ul className="clean-list small stack scroll">
         {kept.map((item) => (
-          <li key={item.run}>
+          <li className="stack tight" key={item.run}>
             <RunName item={item} />
             {item.because !== undefined && <WhyKept because={item.because} />}
             {canForce(item.because) && (
@@ -182,12 +182,12 @@ function Done({ items }: { items: readonly RunCleaned[] }): ReactNode {
   const kept = items.filter(({ outcome }) => outcome === "kept");
 
   return (
-    <div className="clean-found">
+    <div className="clean-found stack">
       <p role="status">{words.done(items.length - kept.length, kept.length)}</p>
       {kept.length > 0 && (
-        <ul className="clean-list">
+        <ul className="clean-list small stack scroll">
           {kept.map((item) => (
-            <li key={item.run}>
+            <li className="stack tight" key={item.run}>
               <RunName item={item} />
               {item.because !== undefined && <WhyKept because={item.because} />}
             </li>

@@ -24,7 +24,7 @@ export function WhyKept({ because }: { because: Because }): ReactNode {
   if (says === undefined) return <BecauseWords because={because} />;
 
   return (
-    <span className="clean-why">
+    <span>
       <span>{says}</span> {canForce(because) && <BecauseFacts message={because.message} />}
     </span>
   );

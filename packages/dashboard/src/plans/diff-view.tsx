@@ -35,7 +35,7 @@ export function DiffView({
 
   if (diff.error instanceof DureError && diff.error.class === "not-found") {
     return (
-      <div className="port-part">
+      <div className="port-part stack loose">
         <p>{text.plans.port.noDiff}</p>
         <p className="soft small">{text.plans.port.noDiffHint}</p>
       </div>
@@ -43,7 +43,7 @@ export function DiffView({
   }
 
   return (
-    <div className="port-part">
+    <div className="port-part stack loose">
       {diff.error === null ? (
         <Loader type="dots" role="status" aria-label={text.plans.loading} />
       ) : (
@@ -75,9 +75,9 @@ function Diff({
   const patches = useMemo(() => filesOf(diff.patch), [diff.patch]);
 
   return (
-    <div className="port-part">
+    <div className="port-part stack loose">
       <h2>{words.diffFiles(diff.changes.length)}</h2>
-      <ul className="path-list">
+      <ul className="small stack tight">
         {diff.changes.map(({ path, kind }) => (
           <li key={path}>
             <code>{path}</code> <span className="soft">{words.changes[kind] ?? kind}</span>

@@ -70,16 +70,16 @@ function PortBox({ data: { port, troubles, isPicked, onPick } }: NodeProps<PortN
       <Handle type="target" position={Position.Left} isConnectable={false} />
       <button
         type="button"
-        className="port-box nopan"
+        className="port-box plain nopan"
         data-tone={troubles > 0 ? "bad" : undefined}
         data-picked={isPicked || undefined}
         aria-pressed={isPicked}
         onClick={() => onPick(id)}
       >
         <strong>{title === "" ? id : title}</strong>
-        <code className="draft-box-owns">{owns.join(", ")}</code>
+        <code className="clip">{owns.join(", ")}</code>
         {troubles > 0 && (
-          <span className="draft-box-bad">
+          <span className="small error-note">
             <IconAlertTriangle size={13} aria-hidden /> {words.problems(troubles)}
           </span>
         )}

@@ -20,9 +20,9 @@ export function DraftList(): ReactNode {
   if (drafts.data === undefined || drafts.data.length === 0) return null;
 
   return (
-    <section className="draft-list" aria-label={words.list}>
+    <section aria-label={words.list}>
       <h3>{words.list}</h3>
-      <ul>
+      <ul className="stack tight">
         {drafts.data.slice(0, SHOWN).map(({ id, goal, unanswered, updatedAt }) => (
           <li key={id}>
             <Link to="/plans/drafts/$draft" params={{ draft: id }}>

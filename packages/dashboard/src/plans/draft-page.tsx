@@ -25,7 +25,6 @@ import { keepText } from "./kept-text.ts";
 import { MAX_GRAPH } from "./port-order.ts";
 import { PlanProblems } from "./plan-problems.tsx";
 import "./plans.css";
-import "./drafts.css";
 import { saveText } from "./save-text.ts";
 import { problemsByPort, useDraft, useDraftChange } from "./use-drafts.ts";
 import { useMayRun } from "./use-plans.ts";
@@ -89,13 +88,13 @@ function OneDraft({ draft }: { draft: PlanDraft }): ReactNode {
   const mayRun = useMayRun();
 
   return (
-    <div className="plans draft">
+    <div className="plans draft page">
       <DraftHead draft={draft} />
       {mayRun && <DraftQuestions draft={draft} />}
       <Open open={draft.open} />
       <Whole draft={draft} problems={byPort.get(undefined) ?? []} />
-      <section className="draft-ports" aria-label={words.graph}>
-        <header>
+      <section className="draft-ports stack" aria-label={words.graph}>
+        <header className="toolbar between bottom">
           <h2>{words.ports}</h2>
           {mayRun && <AddPort draft={draft} onAdded={setPicked} />}
         </header>
@@ -127,13 +126,13 @@ function DraftHead({ draft }: { draft: PlanDraft }): ReactNode {
 
   return (
     <header>
-      <div className="run-head">
-        <Link to="/plans" className="run-back" aria-label={words.toList}>
+      <div className="run-head toolbar">
+        <Link to="/plans" className="icon-link" aria-label={words.toList}>
           <IconArrowLeft size={18} stroke={1.7} aria-hidden />
         </Link>
         <h1>{words.title}</h1>
       </div>
-      {goal !== "" && <p className="draft-goal">{goal}</p>}
+      {goal !== "" && <p className="verbatim">{goal}</p>}
       <p className="soft small">{words.changed(updatedBy, whenOf(updatedAt, language))}</p>
     </header>
   );
@@ -144,9 +143,9 @@ function Open({ open }: { open: readonly string[] }): ReactNode {
   if (open.length === 0) return null;
 
   return (
-    <section className="draft-open">
+    <section>
       <h2>{words.open}</h2>
-      <ul className="small">
+      <ul className="small bullets">
         {open.map((note) => (
           <li key={note}>{note}</li>
         ))}
@@ -169,8 +168,8 @@ function Whole({
   const Icon = isWhole ? IconCircleCheck : IconAlertTriangle;
 
   return (
-    <section className="plan-found" aria-label={words.problemList}>
-      <p role="status" className="plan-verdict" data-tone={isWhole ? "good" : "bad"}>
+    <section className="plan-found stack" aria-label={words.problemList}>
+      <p role="status" className="row verdict" data-tone={isWhole ? "good" : "bad"}>
         <Icon size={16} aria-hidden />
         <span>{isWhole ? words.whole : words.problems(draft.problemCount)}</span>
       </p>
@@ -203,7 +202,7 @@ function Deeds({ draft, isWhole }: { draft: PlanDraft; isWhole: boolean }): Reac
 
   return (
     <>
-      <div className="run-merge-buttons">
+      <div className="toolbar">
         <Button
           size="compact-sm"
           disabled={!isWhole}
@@ -270,7 +269,7 @@ function AddPort({
   };
 
   return (
-    <form className="draft-add" onSubmit={submit}>
+    <form className="toolbar bottom" onSubmit={submit}>
       <TextInput
         autoFocus
         size="sm"
@@ -299,9 +298,9 @@ function TextOf({ draft }: { draft: PlanDraft }): ReactNode {
   };
 
   return (
-    <details className="plan-details">
+    <details className="more">
       <summary>{words.text}</summary>
-      <form className="plan-bench-text" onSubmit={submit}>
+      <form className="stack" onSubmit={submit}>
         <Textarea
           className="plan-text"
           size="sm"
@@ -312,7 +311,7 @@ function TextOf({ draft }: { draft: PlanDraft }): ReactNode {
           value={written ?? draft.text}
           onChange={({ currentTarget: { value } }) => setWritten(value)}
         />
-        <div className="run-merge-buttons">
+        <div className="toolbar">
           <Button
             type="submit"
             size="compact-sm"

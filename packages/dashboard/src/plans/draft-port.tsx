@@ -40,13 +40,13 @@ export function DraftPortForm({ draft, port, problems, onLeave }: PortProps): Re
   const isChanged = Object.keys(set).length > 0;
 
   return (
-    <form className="draft-port" onSubmit={submit} aria-label={words.port(port.id)}>
+    <form className="draft-port card stack" onSubmit={submit} aria-label={words.port(port.id)}>
       <h2>{words.port(port.id)}</h2>
       {problems.length > 0 && <PlanProblems problems={problems} label={words.problemList} />}
       <Words port={port} set={set} onWrite={write} />
       <Needs draft={draft} port={port} set={set} onWrite={write} />
       <WorkerChoice port={port} set={set} onWrite={write} />
-      <div className="run-merge-buttons">
+      <div className="toolbar">
         <Button type="submit" size="compact-sm" disabled={!isChanged} loading={save.isPending}>
           {words.save}
         </Button>
@@ -135,7 +135,7 @@ function Needs({ draft, port, set, onWrite }: FieldProps & { draft: PlanDraft })
       value={[...needs]}
       onChange={(dependsOn) => onWrite({ dependsOn })}
     >
-      <div className="draft-needs">
+      <div className="toolbar">
         {others.map(({ id, title }) => (
           <Checkbox key={id} size="xs" value={id} label={title === "" ? id : title} />
         ))}

@@ -28,7 +28,7 @@ export function DraftQuestions({ draft }: { draft: PlanDraft }): ReactNode {
   };
 
   return (
-    <form className="draft-questions" onSubmit={submit} aria-label={words.questions}>
+    <form className="card stack" onSubmit={submit} aria-label={words.questions}>
       {asked.length > 0 && <h2>{words.questions}</h2>}
       {asked.map(({ question }) => (
         <TextInput
@@ -44,7 +44,7 @@ export function DraftQuestions({ draft }: { draft: PlanDraft }): ReactNode {
         />
       ))}
       {answered.length > 0 && <Answered answered={answered} />}
-      <div className="run-merge-buttons">
+      <div className="toolbar">
         <Button
           type="submit"
           size="compact-sm"
@@ -68,7 +68,7 @@ function Answered({ answered }: { answered: PlanDraft["questions"] }): ReactNode
   return (
     <>
       <h2>{words.answered}</h2>
-      <dl className="draft-answered small">
+      <dl className="stack small">
         {answered.map(({ question, answer }) => (
           <div key={question}>
             <dt className="soft">{question}</dt>

@@ -19,7 +19,7 @@ export function DraftTrouble({
   const isOlder = error instanceof DureError && error.code === "DRAFT_CHANGED";
 
   return (
-    <div className="draft-trouble">
+    <div className="stack">
       <Problem error={error} />
       {isOlder && (
         <p className="small">

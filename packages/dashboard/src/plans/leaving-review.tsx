@@ -22,10 +22,10 @@ export function LeavingReview({ error, isPending, onConfirm }: Leaving): ReactNo
   if (review === undefined) return <Problem error={error} />;
 
   return (
-    <div className="problem leaving-review" role="alert">
+    <div className="problem" role="alert">
       <p>{words.ask(review.count)}</p>
       <Findings review={review} />
-      <div className="problem-actions">
+      <div className="toolbar">
         {mayConfirm ? (
           <Button
             size="compact-sm"
@@ -51,7 +51,7 @@ export function Findings({ review }: { review: ReviewNeeded }): ReactNode {
 
   return (
     <>
-      <ul className="leaving-findings">
+      <ul className="stack tight">
         {review.findings.map((finding) => (
           <Finding key={JSON.stringify(finding)} finding={finding} />
         ))}

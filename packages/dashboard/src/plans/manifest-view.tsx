@@ -16,13 +16,13 @@ export function ManifestView({ run, port }: { run: string; port: PortDetail }): 
   const [picked, setPicked] = useState<number>();
   const step = steps.find(({ id }) => id === picked) ?? steps[0];
   const manifest = useManifest(run, port.id, step?.id);
-  if (step === undefined) return <p className="soft port-part">{words.noManifest}</p>;
+  if (step === undefined) return <p className="soft port-part stack loose">{words.noManifest}</p>;
 
   const nameOf = ({ try: number, kind, member }: PlanStep): string =>
     [words.tryTitle(number), words.steps[kind], words.members[member ?? ""]].join(" · ");
 
   return (
-    <div className="port-part">
+    <div className="port-part stack loose">
       {steps.length > 1 && (
         <NativeSelect
           size="sm"
@@ -49,17 +49,17 @@ function Manifest({ manifest }: { manifest: ContextManifest }): ReactNode {
 
   return (
     <>
-      <div className="context-bar">
+      <div className="stack">
         <p>
           <strong>{words.saved(Math.round(saved * 100))}</strong>
         </p>
-        <div className="context-track" role="img" aria-label={words.context(total, fullContext)}>
+        <div className="track" role="img" aria-label={words.context(total, fullContext)}>
           <span style={{ inlineSize: `${given}%` }} />
         </div>
         <p className="soft small">{words.context(total, fullContext)}</p>
       </div>
       <div className="table-room" tabIndex={0} role="group" aria-label={words.tabs.context}>
-        <table className="mode-table">
+        <table className="mode-table small">
           <thead>
             <tr>
               <th scope="col">{words.block}</th>

@@ -19,7 +19,7 @@ export function MergeReport({ run, report }: { run: RunDetail; report: RunReport
   const parts = { run, titleOf };
 
   return (
-    <section className="run-report" aria-labelledby={heading}>
+    <section className="run-report card stack loose" aria-labelledby={heading}>
       <h2 id={heading}>{words.report}</h2>
       {integration !== undefined && <Integration integration={integration} titleOf={titleOf} />}
       <Kept {...parts} kept={report.kept} />
@@ -50,8 +50,8 @@ function Integration({
     : words.integrationFailed(String(exitCode ?? words.noCode));
 
   return (
-    <div className="report-part">
-      <p className="report-verdict" data-tone={passed ? "good" : "bad"}>
+    <div className="report-part stack tight">
+      <p className="row verdict" data-tone={passed ? "good" : "bad"}>
         <Icon size={16} aria-hidden />
         <span>
           {words.integration}: {verdict}
@@ -59,7 +59,7 @@ function Integration({
       </p>
       {blamed.length > 0 && <p className="small">{words.blamed(blamed.map(titleOf).join(", "))}</p>}
       {output !== "" && (
-        <details className="plan-details" open={!passed}>
+        <details className="more" open={!passed}>
           <summary>{words.output}</summary>
           <pre tabIndex={0}>{output}</pre>
         </details>
@@ -79,12 +79,12 @@ function Kept({
 }): ReactNode {
   const words = useText().plans.run;
   return (
-    <div className="report-part">
+    <div className="report-part stack tight">
       <h3>{`${words.kept} (${kept.length})`}</h3>
       {kept.length === 0 ? (
         <p className="soft small">{words.keptNone}</p>
       ) : (
-        <ul className="report-kept">
+        <ul className="toolbar">
           {kept.map((id) => (
             <li key={id}>
               <PortLink run={run.id} port={id} title={titleOf(id)} />
@@ -107,9 +107,9 @@ function Missing({
 }): ReactNode {
   const words = useText().plans.run;
   return (
-    <div className="report-part">
+    <div className="report-part stack tight">
       <h3>{`${words.missing} (${missing.length})`}</h3>
-      <ul className="report-missing">
+      <ul className="report-missing stack tight">
         {missing.map(({ port, because }) => (
           <li key={port}>
             <PortLink run={run.id} port={port} title={titleOf(port)} />
@@ -132,9 +132,9 @@ function SharedFiles({
 }): ReactNode {
   const words = useText().plans.run;
   return (
-    <div className="report-part">
+    <div className="report-part stack tight">
       <h3>{`${words.shared} (${shared.length})`}</h3>
-      <ul className="report-missing">
+      <ul className="report-missing stack tight">
         {shared.map(({ path, ports, applied }) => (
           <li key={path}>
             <code>{path}</code>
@@ -164,9 +164,9 @@ function Conflicts({
       : words.solvedBy(text.plans.port.members[solvedBy] ?? solvedBy);
 
   return (
-    <div className="report-part">
+    <div className="report-part stack tight">
       <h3>{`${words.conflicts} (${conflicts.length})`}</h3>
-      <ul className="report-missing">
+      <ul className="report-missing stack tight">
         {conflicts.map(({ path, ports, solvedBy }) => (
           <li key={path}>
             <code>{path}</code>
@@ -194,7 +194,7 @@ function Changes({ run }: { run: RunDetail }): ReactNode {
   const [isOpen, setOpen] = useState(false);
 
   return (
-    <details className="plan-details" onToggle={(event) => setOpen(event.currentTarget.open)}>
+    <details className="more" onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>{words.changes}</summary>
       {isOpen && <DiffView run={run} />}
     </details>

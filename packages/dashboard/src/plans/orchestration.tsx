@@ -16,10 +16,10 @@ export function Orchestration({ run }: { run: RunDetail }): ReactNode {
   const steps = run.orchestrator;
 
   return (
-    <section className="run-report" aria-label={words.orchestration}>
-      <details className="plan-details" open={steps.some(isRunning) || undefined}>
+    <section className="run-report card stack loose" aria-label={words.orchestration}>
+      <details className="more" open={steps.some(isRunning) || undefined}>
         <summary>{`${words.orchestration} (${steps.length})`}</summary>
-        <div className="try-steps">
+        <div className="stack">
           {steps.map((step) => (
             <Step key={step.id} step={step} />
           ))}
@@ -38,7 +38,7 @@ function OwnTranscript({ run }: { run: RunDetail }): ReactNode {
 
   return (
     <details
-      className="plan-details"
+      className="more"
       open={isOpen}
       onToggle={(event) => setOpen(event.currentTarget.open)}
     >

@@ -23,13 +23,13 @@ const ICONS = {
 export function PairChannel({ port }: { port: PortDetail }): ReactNode {
   const text = useText();
   if (port.messages.length === 0) {
-    return <p className="soft port-part">{text.plans.port.noMessages}</p>;
+    return <p className="soft port-part stack loose">{text.plans.port.noMessages}</p>;
   }
 
   return (
-    <ol className="port-part pair-channel" aria-label={text.plans.port.tabs.channel}>
+    <ol className="port-part stack loose pair-channel" aria-label={text.plans.port.tabs.channel}>
       {port.messages.map((message) => (
-        <li key={message.id} data-from={message.from}>
+        <li className="card stack tight" key={message.id} data-from={message.from}>
           <Message port={port} message={message} />
         </li>
       ))}
@@ -45,12 +45,12 @@ function Message({ port, message }: { port: PortDetail; message: ChannelMessage 
 
   return (
     <>
-      <p className="pair-head">
+      <p className="pair-head small cluster">
         <Icon size={15} aria-hidden />
         <strong>{words.fromTo(memberOf(message.from), memberOf(message.to))}</strong>
         <span className="soft">{words.messageTypes[message.type]}</span>
         <time
-          className="soft"
+          className="end meta"
           dateTime={new Date(message.createdAt).toISOString()}
           title={momentOf(message.createdAt, language)}
         >
@@ -58,7 +58,7 @@ function Message({ port, message }: { port: PortDetail; message: ChannelMessage 
         </time>
       </p>
       <Payload payload={message.payload} />
-      <p className="soft pair-delivery">
+      <p className="meta">
         <Delivery port={port} message={message} />
       </p>
     </>
@@ -98,19 +98,19 @@ function Payload({ payload }: { payload: unknown }): ReactNode {
   if (!isObject(payload)) return <p>{String(payload)}</p>;
 
   const { text, summary, status, changedFiles } = payload;
-  if (typeof text === "string") return <p className="pair-words">{text}</p>;
+  if (typeof text === "string") return <p className="verbatim">{text}</p>;
   if (typeof summary !== "string") {
     return <pre tabIndex={0}>{JSON.stringify(payload, undefined, 2)}</pre>;
   }
 
   return (
     <>
-      <p className="pair-words">
+      <p className="verbatim">
         {typeof status === "string" && <strong>{words.results[status] ?? status}. </strong>}
         {summary}
       </p>
       {Array.isArray(changedFiles) && changedFiles.length > 0 && (
-        <ul className="path-list">
+        <ul className="small stack tight">
           {changedFiles.map((path) => (
             <li key={String(path)}>
               <code>{String(path)}</code>

@@ -39,11 +39,11 @@ export function PatchView({
   const said = review?.comments.filter(({ path }) => path === patch.path) ?? [];
 
   return (
-    <details className="patch" open={isOpen || said.length > 0}>
+    <details className="patch card" open={isOpen || said.length > 0}>
       <summary>
         <code>{patch.path}</code>
-        {said.length > 0 && <span className="patch-said">{words.commentCount(said.length)}</span>}
-        <span className="patch-counts">
+        {said.length > 0 && <span className="patch-said rigid">{words.commentCount(said.length)}</span>}
+        <span className="soft rigid">
           +{patch.added} −{patch.removed}
         </span>
       </summary>
@@ -145,7 +145,7 @@ function Line({
         {onComment !== undefined && number !== undefined ? (
           <button
             type="button"
-            className="patch-number"
+            className="patch-number bare soft"
             tabIndex={isFirst ? 0 : -1}
             onKeyDown={walkLines}
             onClick={onComment}
@@ -154,9 +154,9 @@ function Line({
             <span className="hidden-words"> {words.commentHere}</span>
           </button>
         ) : (
-          <span className="patch-number">{number}</span>
+          <span className="patch-number soft">{number}</span>
         )}
-        <span className="patch-mark" aria-hidden>
+        <span className="patch-mark soft" aria-hidden>
           {MARKS[kind]}
         </span>
         {(kind === "added" || kind === "removed") && (

@@ -58,16 +58,16 @@ export function PlanBench({ onLeave }: { onLeave: () => void }): ReactNode {
   const goTo = ({ line = 1 }: PlanProblem): void => showLine(area.current, text, line);
 
   return (
-    <div className="plan-bench" role="group" aria-label={words.title}>
+    <div className="card stack loose" role="group" aria-label={words.title}>
       <h3>{words.title}</h3>
       <p className="soft small">
         <Prose text={words.lead} />
       </p>
       {mayRun && <PlanDraft />}
-      <form className="plan-bench-text" onSubmit={submit}>
+      <form className="stack" onSubmit={submit}>
         <FileFields file={file} onFile={setFile} onOpen={open} />
         <PlanText area={area} text={text} onText={setText} />
-        <div className="run-merge-buttons">
+        <div className="toolbar">
           <CheckButton isReady={isReady} isChecking={check.isPending} />
           <SaveButton file={file} text={text} />
           <Button size="compact-sm" variant="default" onClick={onLeave}>
@@ -168,7 +168,7 @@ function FileFields({
 }): ReactNode {
   const words = useText().plans.bench;
   return (
-    <div className="plan-bench-row">
+    <div className="plan-bench-row toolbar bottom">
       <TextInput
         size="sm"
         label={words.file}
@@ -227,10 +227,10 @@ function Found({
     });
 
   return (
-    <div className="plan-found">
+    <div className="plan-found stack">
       <p
         role="status"
-        className="plan-verdict"
+        className="row verdict"
         data-tone={isStale ? undefined : problems.length === 0 ? "good" : "bad"}
       >
         {problems.length === 0 ? (

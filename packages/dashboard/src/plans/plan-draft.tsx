@@ -37,9 +37,9 @@ export function PlanDraft(): ReactNode {
   };
 
   return (
-    <details className="plan-details">
+    <details className="more">
       <summary>{words.draftTitle}</summary>
-      <form className="plan-bench-draft" onSubmit={submit}>
+      <form className="stack" onSubmit={submit}>
         <GoalField goal={goal} onGoal={setGoal} />
         <TextInput
           size="sm"
@@ -49,7 +49,7 @@ export function PlanDraft(): ReactNode {
           value={repository}
           onChange={(event) => setRepository(event.currentTarget.value)}
         />
-        <div className="run-merge-buttons">
+        <div className="toolbar">
           <Button
             type="submit"
             size="compact-sm"

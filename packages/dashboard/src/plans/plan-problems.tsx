@@ -18,7 +18,7 @@ export function PlanProblems({
   onGo?: (problem: PlanProblem) => void;
 }): ReactNode {
   return (
-    <ul className="plan-problems" aria-label={label}>
+    <ul className="plan-problems small stack tight ruled" aria-label={label}>
       {problems.map((problem, index) => (
         <ProblemRow key={index} problem={problem} onGo={onGo} />
       ))}
@@ -46,7 +46,7 @@ function ProblemRow({
       {onGo !== undefined && line !== undefined ? (
         <button
           type="button"
-          className="plan-place plan-place-go"
+          className="plan-place plan-place-go bare"
           title={text.plans.bench.goTo(line)}
           onClick={() => onGo(problem)}
         >

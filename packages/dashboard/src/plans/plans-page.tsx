@@ -21,7 +21,6 @@ import "./plans.css";
 import { BecauseLine } from "./because-words.tsx";
 import { CleanRuns } from "./clean-runs.tsx";
 import { DraftList } from "./draft-list.tsx";
-import "./drafts.css";
 import { PlanBench } from "./plan-bench.tsx";
 import { PlanProblems } from "./plan-problems.tsx";
 import { useRunFilters } from "./run-filters.ts";
@@ -38,7 +37,7 @@ export function PlansPage(): ReactNode {
   }, [text]);
 
   return (
-    <div className="plans">
+    <div className="plans page">
       <header>
         <h1>{text.plans.pageTitle}</h1>
         <p className="soft">{text.plans.lead}</p>
@@ -66,8 +65,8 @@ function PlanFiles({ files }: { files: Files }): ReactNode {
   );
 
   return (
-    <section className="plans-part" aria-labelledby="plan-files">
-      <header>
+    <section className="stack loose" aria-labelledby="plan-files">
+      <header className="toolbar between">
         <h2 id="plan-files">{text.plans.files}</h2>
         {all.length >= SEARCH_FROM && (
           <TextInput
@@ -79,7 +78,7 @@ function PlanFiles({ files }: { files: Files }): ReactNode {
             leftSection={<IconSearch size={15} />}
           />
         )}
-        <div className="plans-tools">
+        <div className="plans-tools toolbar">
           {all.length > 0 && <CheckAgain files={files} />}
           {!isAtBench && (
             <Button
@@ -104,7 +103,7 @@ function PlanFiles({ files }: { files: Files }): ReactNode {
           <Empty words={text.plans.filesMatch(search.trim())} />
         ))}
       {shown.length > 0 && (
-        <ul className="plan-files">
+        <ul className="stack">
           {shown.map((file) => (
             <FileRow key={file.file} file={file} />
           ))}
@@ -136,12 +135,12 @@ function FileRow({ file }: { file: PlanFile }): ReactNode {
   const isWhole = file.problems.length === 0;
 
   return (
-    <li className="plan-file" data-broken={!isWhole || undefined}>
-      <div className="plan-file-head">
+    <li className="plan-file card stack" data-broken={!isWhole || undefined}>
+      <div className="plan-file-head toolbar">
         <strong>{file.name}</strong>
         <code>{file.file}</code>
         {file.ports > 0 && <span className="soft small">{text.plans.ports(file.ports)}</span>}
-        <span className="plan-mark" data-tone={isWhole ? "good" : "bad"}>
+        <span className="plan-mark badge" data-tone={isWhole ? "good" : "bad"}>
           {isWhole ? (
             <IconCircleCheck size={14} stroke={2} aria-hidden />
           ) : (
@@ -183,8 +182,8 @@ function Runs(): ReactNode {
   const isFiltered = filters.status !== undefined || wanted !== "";
 
   return (
-    <section className="plans-part" aria-labelledby="plan-runs">
-      <header>
+    <section className="stack loose" aria-labelledby="plan-runs">
+      <header className="toolbar between">
         <h2 id="plan-runs">{text.plans.runs}</h2>
         <RunFilters search={search} onSearch={setSearch}>
           {!isCleaning && all.some(hasFilesToClean) && (
@@ -196,7 +195,7 @@ function Runs(): ReactNode {
       {runs.error !== null && <Problem error={runs.error} onRetry={() => void runs.refetch()} />}
       {runs.isSuccess && shown.length === 0 && <NoRuns isFiltered={isFiltered} />}
       {shown.length > 0 && (
-        <ul className="run-list" data-stale={runs.isPlaceholderData || undefined}>
+        <ul className="stack" data-stale={runs.isPlaceholderData || undefined}>
           {shown.map((run) => (
             <RunRow key={run.id} run={run} />
           ))}
@@ -260,7 +259,7 @@ function RunFilters({
   }));
 
   return (
-    <div className="plans-filters" role="search">
+    <div className="plans-filters toolbar" role="search">
       <TextInput
         size="sm"
         value={search}
@@ -298,8 +297,8 @@ function RunRow({ run }: { run: ListedRun }): ReactNode {
 
   return (
     <li>
-      <Link to="/plans/runs/$run" params={{ run: run.id }} className="run-row">
-        <span className="run-row-head">
+      <Link to="/plans/runs/$run" params={{ run: run.id }} className="run-row plain card stack">
+        <span className="run-row-head toolbar">
           <strong>{run.plan}</strong>
           <RunMark status={run.status} phase={run.phase} />
         </span>
@@ -308,7 +307,7 @@ function RunRow({ run }: { run: ListedRun }): ReactNode {
           label={`${run.plan}: ${text.plans.progress}`}
           tone={failed > 0 && isRunOver(run.status) ? "warn" : "now"}
         />
-        <span className="run-row-facts">
+        <span className="meta cluster baseline">
           <span>{text.plans.doneOf(done, all)}</span>
           {failed > 0 && <span className="warn">{text.plans.failedCount(failed)}</span>}
           {run.tokensIn + run.tokensOut > 0 && (
@@ -319,7 +318,7 @@ function RunRow({ run }: { run: ListedRun }): ReactNode {
           )}
           {run.cleanedAt !== null && (
             <span
-              className="run-cleaned"
+              className="run-cleaned row tight inline"
               title={text.plans.clean.cleanedAt(momentOf(run.cleanedAt, language))}
             >
               <IconArchive size={13} aria-hidden />
@@ -328,6 +327,7 @@ function RunRow({ run }: { run: ListedRun }): ReactNode {
           )}
           {run.report?.branch !== undefined && <code>{run.report.branch}</code>}
           <time
+            className="end"
             dateTime={new Date(run.createdAt).toISOString()}
             title={momentOf(run.createdAt, language)}
           >
@@ -335,7 +335,7 @@ function RunRow({ run }: { run: ListedRun }): ReactNode {
           </time>
         </span>
         {run.because !== null && run.status !== "success" && (
-          <span className="run-row-because">
+          <span className="clamp small soft">
             <BecauseLine because={run.because} />
           </span>
         )}
@@ -346,7 +346,7 @@ function RunRow({ run }: { run: ListedRun }): ReactNode {
 
 function Empty({ words, hint }: { words: string; hint?: string }): ReactNode {
   return (
-    <div className="plans-empty">
+    <div className="plans-empty empty soft">
       <IconSitemap size={30} stroke={1.4} aria-hidden />
       <p>{words}</p>
       {hint !== undefined && (

@@ -36,7 +36,7 @@ export function PortActions({ run, port }: { run: RunDetail; port: PortDetail })
   if (!can.retry && !can.say) return null;
 
   return (
-    <div className="run-actions">
+    <div className="run-actions toolbar">
       {can.retry && (
         <Button
           size="compact-sm"
@@ -202,7 +202,7 @@ function MoreFields({
   );
 
   return (
-    <fieldset className="port-more">
+    <fieldset className="port-more toolbar">
       <legend>{words.more}</legend>
       {hasTokens && field("tokens", words.moreTokens)}
       {field("minutes", words.moreMinutes)}
@@ -326,7 +326,7 @@ function Words({
   };
 
   return (
-    <form className="port-words" onSubmit={onSubmit}>
+    <form className="card stack" onSubmit={onSubmit}>
       {children}
       <Textarea
         autoFocus
@@ -341,7 +341,7 @@ function Words({
         onKeyDown={onKeyDown}
       />
       {below}
-      <div className="run-merge-buttons">
+      <div className="toolbar">
         <Button type="submit" size="compact-sm" loading={isSending} disabled={!isReady}>
           {submit}
         </Button>

@@ -25,10 +25,10 @@ export function Comments({
   if (comments.length === 0) return null;
 
   return (
-    <ul className="patch-comments">
+    <ul className="patch-comments patch-aside small stack">
       {comments.map(({ id, by, text, sentTry }) => (
         <li key={id} data-sent={sentTry !== null || undefined}>
-          <p className="patch-comment-head">
+          <p className="toolbar baseline">
             <strong>{actorOf(by, { text: allText, nameOf: (agent) => agent })}</strong>
             <span className="soft">
               {sentTry === null ? words.commentWaits : words.commentSent(sentTry)}
@@ -45,7 +45,7 @@ export function Comments({
               </Button>
             )}
           </p>
-          <p className="patch-comment-text">{text}</p>
+          <p className="verbatim">{text}</p>
         </li>
       ))}
       {drop.error !== null && <Problem error={drop.error} />}
@@ -84,7 +84,7 @@ export function CommentForm({
   };
 
   return (
-    <form className="patch-comment-form" onSubmit={onSubmit}>
+    <form className="patch-aside small stack" onSubmit={onSubmit}>
       <Textarea
         autoFocus
         autosize
@@ -97,7 +97,7 @@ export function CommentForm({
         onChange={(event) => keep(event.currentTarget.value)}
         onKeyDown={(event) => onKeys(event, { send, leave: onLeave })}
       />
-      <div className="run-merge-buttons">
+      <div className="toolbar">
         <Button type="submit" size="compact-sm" loading={add.isPending} disabled={!isReady}>
           {words.commentDo}
         </Button>

@@ -184,7 +184,7 @@ function PortBox({
         to="/plans/runs/$run/ports/$port"
         params={{ run, port: port.id }}
         search={keepLooks}
-        className="port-box nopan"
+        className="port-box plain nopan"
         data-tone={toneOf(port.status)}
         data-critical={isCritical || undefined}
         data-picked={isPicked || undefined}
@@ -192,7 +192,7 @@ function PortBox({
         onFocus={onFocus}
         draggable={false}
       >
-        <span className="port-box-head">
+        <span className="row between">
           <PortMark status={port.status} />
           {isCritical && <Critical />}
         </span>

@@ -41,7 +41,7 @@ export function PortPanel({
   const isGone = port.error instanceof DureError && port.error.class === "not-found";
 
   return (
-    <div className="port-panel">
+    <div className="port-panel stack">
       <PanelHead
         run={run.id}
         title={
@@ -68,12 +68,12 @@ function PanelHead({
 }): ReactNode {
   const text = useText();
   return (
-    <header className="port-head">
+    <header className="port-head toolbar">
       <Link
         to="/plans/runs/$run"
         params={{ run }}
         search={keepLooks}
-        className="port-close"
+        className="port-close icon-link"
         aria-label={text.plans.port.close}
       >
         <IconArrowLeft size={18} stroke={1.7} aria-hidden className="port-close-back" />
@@ -101,7 +101,7 @@ function OnePort({
   const tab = looks.tab ?? "tries";
 
   return (
-    <div className="port-panel">
+    <div className="port-panel stack">
       <PanelHead run={run.id} title={port.title}>
         <PortMark status={port.status} />
       </PanelHead>
@@ -109,7 +109,7 @@ function OnePort({
         <Markdown>{port.goal}</Markdown>
       </div>
       {port.because !== null && (
-        <p className="run-because" data-tone={port.status === "failed" ? "bad" : "warn"}>
+        <p className="small note" data-tone={port.status === "failed" ? "bad" : "warn"}>
           <BecauseWords because={port.because} />
         </p>
       )}
@@ -170,7 +170,7 @@ function Part({ tab, run, port }: { tab: PortTab; run: RunDetail; port: PortDeta
 function DiffGone(): ReactNode {
   const words = useText().plans.clean;
   return (
-    <div className="port-part">
+    <div className="port-part stack loose">
       <p>{words.noDiff}</p>
     </div>
   );
@@ -189,16 +189,16 @@ function Now({ port, sign }: { port: PortDetail; sign: Sign | undefined }): Reac
 
   return (
     <section
-      className="port-now"
+      className="port-now stack note good"
       aria-label={words.now}
       data-stalled={silent !== undefined || undefined}
     >
-      <p className="port-now-head">
+      <p className="cluster">
         <span className="pulse" aria-hidden />
         <strong>{who === "" ? words.now : who}</strong>
         {number > 0 && <span className="soft">{text.plans.run.tryOf(number, most)}</span>}
         {sign !== undefined && sign.member !== null && (
-          <span className="soft port-now-sign">
+          <span className="soft end">
             {words.lastSign(roundSpanOf(now - sign.at, language))}
           </span>
         )}
@@ -225,7 +225,7 @@ function Silent({ ms }: { ms: number }): ReactNode {
   const { text, language } = useLanguage();
   const words = text.plans.port;
   return (
-    <p className="port-silent" role="status">
+    <p className="row tight inline strong warn" role="status">
       <IconAlertTriangle size={15} aria-hidden />
       {words.stalled(roundSpanOf(Math.floor(ms / 10_000) * 10_000, language))}
     </p>
@@ -255,7 +255,7 @@ function PortFacts({ port, sign }: { port: PortDetail; sign: Sign | undefined })
   ];
 
   return (
-    <dl className="run-facts">
+    <dl className="run-facts terms">
       {rows.map(([name, value]) => (
         <div key={name}>
           <dt>{name}</dt>

@@ -10,7 +10,7 @@ import { useServerNow } from "../server-clock.ts";
 /** The longest way runs through this port: said, not only coloured. */
 export function Critical(): ReactNode {
   return (
-    <span className="port-critical">
+    <span className="badge good">
       <IconFlag3 size={13} aria-hidden />
       {useText().plans.run.critical}
     </span>
@@ -21,7 +21,7 @@ export function Critical(): ReactNode {
 export function Waiting({ until }: { until: number }): ReactNode {
   const { text, language } = useLanguage();
   return (
-    <span className="port-waits">
+    <span className="row tight inline strong">
       <IconClock size={13} aria-hidden />
       {text.plans.run.waitsUntil(whenOf(until, language))}
     </span>
@@ -41,19 +41,19 @@ export function PortState({ port, sign }: { port: PlanPort; sign: Sign | undefin
   const { number, most } = tryOf(port, sign);
 
   return (
-    <span className="port-state">
+    <span className="port-state stack tight">
       <Bar
         share={share}
         label={`${port.title}: ${text.plans.progress}`}
         tone={toneOf(port.status)}
       />
-      <span className="port-state-facts">
+      <span className="port-state-facts meta cluster baseline">
         <span>{number === 0 ? words.triesMost(most) : words.tryOf(number, most)}</span>
         {isRunning && sign?.kind !== undefined && <span>{text.plans.port.steps[sign.kind]}</span>}
         {tokens > 0 && <span>{words.tokensShort(tokens)}</span>}
         {until !== undefined && <Waiting until={until} />}
         {silent !== undefined && (
-          <span className="port-silent">
+          <span className="row tight inline strong warn">
             <IconAlertTriangle size={13} aria-hidden />
             {words.stalled(roundSpanOf(silent, language))}
           </span>

@@ -21,7 +21,7 @@ export function PublishResult({ run, report }: { run: RunDetail; report: RunRepo
   const target = publishTarget({ ...definition, name, ports }, report.branch);
 
   return (
-    <div className="report-part">
+    <div className="report-part stack tight">
       <h3>{words.publish}</h3>
       {published !== undefined && (
         <p className="small">
@@ -64,7 +64,7 @@ function Publish({
   return (
     <>
       <Target id={facts} target={target} />
-      <div className="run-merge-buttons">
+      <div className="toolbar">
         <Button
           size="compact-sm"
           variant="default"
@@ -96,7 +96,7 @@ function Target({ id, target }: { id: string; target: PublishTarget }): ReactNod
   const { remote, branch, base, title, pullRequest } = target;
 
   return (
-    <dl id={id} className="run-facts">
+    <dl id={id} className="run-facts terms">
       <div>
         <dt>{words.publishRemote}</dt>
         <dd>

@@ -36,7 +36,7 @@ export function ReviewBar({
   const isHeld = port.status === "held";
 
   return (
-    <section className="review-bar" aria-label={words.review}>
+    <section className="card stack" aria-label={words.review}>
       <p className="small">{isHeld ? words.reviewHeld : words.reviewHint}</p>
       <Textarea
         autosize
@@ -48,7 +48,7 @@ export function ReviewBar({
         value={text}
         onChange={(event) => setText(event.currentTarget.value)}
       />
-      <div className="run-merge-buttons">
+      <div className="toolbar">
         {isHeld && (
           <Button
             size="compact-sm"

@@ -44,11 +44,11 @@ export function RunEscalations({
 
   return (
     <section
-      className="run-escalations"
+      className="run-escalations stack"
       aria-label={port === undefined ? words : `${words}: ${titleOf(port)}`}
     >
       <h2>{port === undefined ? `${words} (${items.length})` : words}</h2>
-      <ul>
+      <ul className="stack">
         {items.map((one) => (
           <li key={one.id}>
             {port === undefined && one.source.port !== undefined && (
@@ -56,7 +56,7 @@ export function RunEscalations({
                 to="/plans/runs/$run/ports/$port"
                 params={{ run: run.id, port: one.source.port }}
                 search={keepLooks}
-                className="run-escalation-port"
+                className="run-escalation-port small row flush inline"
               >
                 {titleOf(one.source.port)}
               </Link>

@@ -35,14 +35,14 @@ export function RunHead({ run, isHeading }: { run: RunDetail; isHeading: boolean
   const Title = isHeading ? "h1" : "h2"; // a picked port has the page's first heading
 
   return (
-    <header className="run-top">
-      <div className="run-head">
-        <Link to="/plans" className="run-back" aria-label={text.plans.run.toList}>
+    <header className="stack loose">
+      <div className="run-head toolbar">
+        <Link to="/plans" className="icon-link" aria-label={text.plans.run.toList}>
           <IconArrowLeft size={18} stroke={1.7} aria-hidden />
         </Link>
         <Title>{run.plan}</Title>
         <RunMark status={run.status} phase={run.phase} />
-        <span className="soft small run-count">{text.plans.doneOf(done, run.ports.length)}</span>
+        <span className="soft small end">{text.plans.doneOf(done, run.ports.length)}</span>
       </div>
       <Bar
         share={run.ports.length === 0 ? 0 : done / run.ports.length}
@@ -50,12 +50,12 @@ export function RunHead({ run, isHeading }: { run: RunDetail; isHeading: boolean
         tone={isHurt && isRunOver(run.status) ? "warn" : "now"}
       />
       {run.because !== null && (
-        <p className="run-because" data-tone={run.status === "failed" ? "bad" : "warn"}>
+        <p className="small note" data-tone={run.status === "failed" ? "bad" : "warn"}>
           <BecauseWords because={run.because} />
         </p>
       )}
       <Facts run={run} />
-      <p className="small run-chain">
+      <p className="small">
         <Link to="/traces/$id" params={{ id: run.id }}>
           {text.common.chain}
         </Link>
@@ -73,7 +73,7 @@ function Cleaned({ run, at }: { run: RunDetail; at: number }): ReactNode {
   const branch = run.report?.branch;
 
   return (
-    <p className="run-cleaned-note" role="note">
+    <p className="run-cleaned-note small row top note" role="note">
       <IconArchive size={16} aria-hidden />
       <span>
         {words.cleanedAt(momentOf(at, language))}{" "}
@@ -130,7 +130,7 @@ function Facts({ run }: { run: RunDetail }): ReactNode {
   ];
 
   return (
-    <dl className="run-facts">
+    <dl className="run-facts terms">
       {rows.map(([name, value]) => (
         <div key={name}>
           <dt>{name}</dt>
@@ -170,7 +170,7 @@ function Actions({ run }: { run: RunDetail }): ReactNode {
   const isStored = steering.some(({ data }) => data?.carriedOut === false);
 
   return (
-    <div className="run-actions">
+    <div className="run-actions toolbar">
       {mayRun && <OrderButtons run={run} orders={orders} hasForm={open !== undefined} />}
       {open === undefined && <FormButtons run={run} may={{ mayRun, mayMerge }} onOpen={setOpen} />}
       {isStored && !isRunOver(run.status) && (
@@ -383,7 +383,7 @@ function Merge({ run, onLeave }: { run: RunDetail; onLeave: () => void }): React
   if (merge.data !== undefined) return <Merged outcome={merge.data} />;
 
   return (
-    <form className="run-merge" onSubmit={submit}>
+    <form className="run-merge card stack" onSubmit={submit}>
       <TextInput
         autoFocus
         size="sm"
@@ -424,11 +424,11 @@ function MergeButtons({
   return (
     <>
       {isFailing && (
-        <p className="run-because" data-tone="bad">
+        <p className="small note" data-tone="bad">
           {words.mergeFailingHint}
         </p>
       )}
-      <div className="run-merge-buttons">
+      <div className="toolbar">
         <Button
           type="submit"
           size="compact-sm"
@@ -450,7 +450,7 @@ function Merged({ outcome }: { outcome: MergeOutcome }): ReactNode {
   const { kind, target, commit, updated } = outcome;
 
   return (
-    <p className="run-merged" role="status">
+    <p className="run-merged row top note good" role="status">
       <IconGitMerge size={16} aria-hidden />
       <span>
         {words.mergedInto(words.merged[kind] ?? kind, target, commit.slice(0, 10))}{" "}
@@ -492,7 +492,7 @@ function Extend({ run, onLeave }: { run: RunDetail; onLeave: () => void }): Reac
   };
 
   return (
-    <form className="run-merge" onSubmit={submit}>
+    <form className="run-merge card stack" onSubmit={submit}>
       <TextInput
         autoFocus
         size="sm"
@@ -517,7 +517,7 @@ function Extend({ run, onLeave }: { run: RunDetail; onLeave: () => void }): Reac
           onKeyDown={(event) => event.key === "Escape" && onLeave()}
         />
       )}
-      <div className="run-merge-buttons">
+      <div className="toolbar">
         <Button type="submit" size="compact-sm" disabled={!isReady} loading={extend.isPending}>
           {words.extendDo}
         </Button>

@@ -80,12 +80,12 @@ function OneRun({ run, isCut }: { run: RunDetail; isCut: boolean }): ReactNode {
 
   return (
     <div
-      className="run"
+      className="run column flush"
       data-picked={port !== undefined || undefined}
       data-wide={isWide(looks) || undefined}
     >
       {run.isolation === "audit" && (
-        <p className="run-banner" role="note">
+        <p className="run-banner small banner top warns" role="note">
           <IconShieldOff size={18} aria-hidden />
           <span>
             <strong>{text.plans.run.auditTitle}</strong> {text.plans.run.auditText}
@@ -93,23 +93,23 @@ function OneRun({ run, isCut }: { run: RunDetail; isCut: boolean }): ReactNode {
         </p>
       )}
       {isCut && (
-        <p className="run-banner" role="status">
+        <p className="run-banner small banner top warns" role="status">
           <IconPlugConnectedX size={18} aria-hidden />
           <span>{text.plans.run.reconnecting}</span>
         </p>
       )}
-      <div className="run-parts">
-        <div className="run-main" role="region" aria-label={run.plan} tabIndex={0}>
+      <div className="run-parts split grow">
+        <div className="run-main column scroll wide grow" role="region" aria-label={run.plan} tabIndex={0}>
           <RunHead run={run} isHeading={port === undefined} />
           {run.report !== null && <MergeReport run={run} report={run.report} />}
-          <div className="run-work">
+          <div className="run-work column wide">
             <RunEscalations run={run} beside={picked?.id} />
             <RunPorts run={run} signs={signs} picked={port} />
           </div>
           {run.orchestrator.length > 0 && <Orchestration run={run} />}
         </div>
         {port !== undefined && (
-          <aside className="run-side" aria-label={picked?.title ?? port} tabIndex={0}>
+          <aside className="run-side scroll" aria-label={picked?.title ?? port} tabIndex={0}>
             <PortPanel key={port} run={run} port={port} sign={signs[port]} />
           </aside>
         )}

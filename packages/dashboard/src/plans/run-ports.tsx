@@ -37,8 +37,8 @@ export function RunPorts({
   const view = isTooMany ? "list" : (looks.view ?? (isWide ? "graph" : "list"));
 
   return (
-    <section className="run-ports" aria-label={words.graph}>
-      <div className="run-ports-head">
+    <section className="grow column" aria-label={words.graph}>
+      <div className="toolbar between">
         <h2>{words.graph}</h2>
         {isTooMany ? (
           <p className="soft small">{words.tooMany(run.ports.length)}</p>
@@ -122,7 +122,7 @@ function PortList({
     .filter((level) => level.shown.length > 0);
 
   return (
-    <div className="port-list">
+    <div className="port-list stack loose">
       {run.ports.length >= SEARCH_FROM && <Search search={search} onSearch={setSearch} />}
       {shown.length === 0 && <p className="soft">{words.noPort}</p>}
       {shown.map(({ level, ids, shown: rows }) => (
@@ -163,7 +163,7 @@ function Level({
 }): ReactNode {
   const heading = useId();
   return (
-    <section aria-labelledby={heading} className="port-level">
+    <section aria-labelledby={heading} className="port-level stack">
       <h3 id={heading}>
         {title} <span className="soft small">{facts}</span>
       </h3>
@@ -193,22 +193,22 @@ function PortRow({
       to="/plans/runs/$run/ports/$port"
       params={{ run, port: port.id }}
       search={keepLooks}
-      className="port-row"
+      className="port-row plain card stack"
       data-tone={toneOf(port.status)}
       data-picked={isPicked || undefined}
       aria-current={isPicked ? "page" : undefined}
     >
-      <span className="port-row-head">
+      <span className="port-row-head cluster">
         <strong>{port.title}</strong>
         {isCritical && <Critical />}
         <PortMark status={port.status} />
       </span>
       <PortState port={port} sign={sign} />
       {needs.length > 0 && (
-        <span className="soft port-row-needs">{words.needs(needs.join(", "))}</span>
+        <span className="clamp meta">{words.needs(needs.join(", "))}</span>
       )}
       {port.because !== null && (
-        <span className="port-row-because">
+        <span className="clamp meta">
           <BecauseLine because={port.because} />
         </span>
       )}

@@ -12,7 +12,7 @@ export function ScopeView({ run, port }: { run: RunDetail; port: PortDetail }): 
   const words = text.plans.port;
 
   return (
-    <div className="port-part">
+    <div className="port-part stack loose">
       {port.violations.length > 0 && <Violations all={port.violations} />}
       <Paths title={words.owns} paths={port.owns} />
       <Paths title={words.tests} paths={port.tests} />
@@ -57,7 +57,7 @@ function Paths({
       {paths.length === 0 ? (
         <p className="soft small">{empty ?? text.plans.port.none}</p>
       ) : (
-        <ul className="path-list" aria-labelledby={heading}>
+        <ul className="small stack tight" aria-labelledby={heading}>
           {paths.map((path) => (
             <li key={path}>
               <code>{path}</code>
@@ -86,7 +86,7 @@ function Others({
   return (
     <section>
       <h2 id={heading}>{title}</h2>
-      <ul className="report-kept" aria-labelledby={heading}>
+      <ul className="toolbar" aria-labelledby={heading}>
         {ids.map((id) => (
           <li key={id}>
             <Link
@@ -109,11 +109,11 @@ function Violations({ all }: { all: readonly PlanViolation[] }): ReactNode {
   const heading = useId();
 
   return (
-    <section className="port-violations">
+    <section className="port-violations note bad">
       <h2 id={heading}>{`${words.violations} (${all.length})`}</h2>
-      <ul aria-labelledby={heading}>
+      <ul className="stack" aria-labelledby={heading}>
         {all.map((one, index) => (
-          <li key={index}>
+          <li className="stack tight small" key={index}>
             <code>{one.path}</code>
             <span>
               {[

@@ -98,7 +98,7 @@ function Mark({
   const isStale = useIsGone() && isTurning;
 
   return (
-    <span className="plan-mark" data-tone={isStale ? "quiet" : tone}>
+    <span className="plan-mark badge" data-tone={isStale ? "quiet" : tone}>
       <Icon
         size={14}
         stroke={2}
@@ -123,7 +123,7 @@ export function Bar({
   const percent = Math.round(Math.min(1, Math.max(0, share)) * 100);
   return (
     <span
-      className="plan-bar"
+      className="plan-bar track"
       role="progressbar"
       aria-label={label}
       aria-valuenow={percent}

@@ -114,7 +114,7 @@ function Head({
   const Icon = ICONS[line.kind];
 
   return (
-    <p className="transcript-head">
+    <p className="transcript-head small cluster">
       <Icon size={15} stroke={1.8} aria-hidden />
       <strong>{words.kinds[line.kind]}</strong>
       {title !== "" && (
@@ -124,7 +124,7 @@ function Head({
       )}
       <StatusMark status={status} />
       <time
-        className="soft"
+        className="end meta"
         dateTime={new Date(line.at).toISOString()}
         title={momentOf(line.at, language)}
       >
@@ -146,7 +146,7 @@ function StatusMark({ status }: { status: string | undefined }): ReactNode {
   const { Icon, tone } = STATUSES[status];
 
   return (
-    <span className="plan-mark" data-tone={tone}>
+    <span className="plan-mark badge" data-tone={tone}>
       <Icon
         size={14}
         stroke={2}
@@ -170,10 +170,10 @@ function Folded({ line, search }: { line: TranscriptLine; search: string }): Rea
       open={isOpen}
       onToggle={(event) => setOpen(event.currentTarget.open)}
     >
-      <summary>
+      <summary className="row small">
         <Icon size={15} stroke={1.8} aria-hidden />
         <strong>{words.kinds[line.kind]}</strong>
-        {!isOpen && <span className="soft">{line.text.trim().slice(0, 160)}</span>}
+        {!isOpen && <span className="soft clip">{line.text.trim().slice(0, 160)}</span>}
       </summary>
       {isOpen && <Excerpt line={line} search={search} />}
     </details>
@@ -247,8 +247,8 @@ function ChangedLines({
   const shown = (isWhole ? line.text : excerpt.text).split("\n");
 
   return (
-    <div className="transcript-text">
-      {isNamed && <code className="transcript-label">{line.title}</code>}
+    <div className="transcript-text stack tight">
+      {isNamed && <code className="meta">{line.title}</code>}
       <div className="patch-lines" role="group" aria-label={words.patchOf(line.title)} tabIndex={0}>
         {shown.map((text, index) => {
           const kind = kindOf(text);
@@ -350,8 +350,8 @@ function Excerpt({
   if (line.text.trim() === "") return null;
 
   return (
-    <div className="transcript-text" data-kind={line.kind}>
-      {label !== undefined && <span className="transcript-label">{label}</span>}
+    <div className="transcript-text stack tight" data-kind={line.kind}>
+      {label !== undefined && <span className="meta">{label}</span>}
       {isWhole ? (
         <pre
           tabIndex={0}

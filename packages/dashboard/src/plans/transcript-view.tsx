@@ -7,7 +7,6 @@ import { Problem } from "../problem.tsx";
 import { useText } from "../language.tsx";
 import { BlockView } from "./transcript-block.tsx";
 import { conversationOf, type TranscriptPart, type TranscriptWindow } from "./transcript-lines.ts";
-import "./transcript.css";
 import { useTranscript } from "./use-transcript.ts";
 
 /** What has to rest before it is looked for, milliseconds. */
@@ -35,8 +34,8 @@ export function TranscriptView({ run, port, isWorkedOn }: TranscriptProps): Reac
   const isLive = isWorkedOn && !isRunOver(run.status);
 
   return (
-    <div className="port-part transcript">
-      <div className="transcript-tools">
+    <div className="port-part stack loose transcript">
+      <div className="transcript-tools toolbar">
         <TextInput
           size="sm"
           value={typed}
@@ -175,8 +174,8 @@ function Part({
   const kind = port.steps.find(({ id }) => id === part.step)?.kind;
 
   return (
-    <section className="transcript-part" data-member={part.member} aria-labelledby={heading}>
-      <h2 id={heading}>
+    <section className="transcript-part stack" data-member={part.member} aria-labelledby={heading}>
+      <h2 className="cluster" id={heading}>
         {part.member !== null && <span>{words.members[part.member]}</span>}
         <span className="soft">
           {[part.try > 0 && words.tryTitle(part.try), kind !== undefined && words.steps[kind]]
@@ -184,9 +183,9 @@ function Part({
             .join(" · ")}
         </span>
       </h2>
-      <ol>
+      <ol className="stack">
         {part.blocks.map((block) => (
-          <li key={block.line.id} data-kind={block.line.kind}>
+          <li className="card stack tight" key={block.line.id} data-kind={block.line.kind}>
             <BlockView block={block} search={search} isLive={isLive} />
           </li>
         ))}

@@ -26,12 +26,12 @@ export function Tries({ port }: { port: PortDetail }): ReactNode {
   const text = useText();
   const { before, tries } = triesOf(port.steps, port.status === "running");
   if (tries.length === 0 && before.length === 0) {
-    return <p className="soft port-part">{text.plans.port.noTries}</p>;
+    return <p className="soft port-part stack loose">{text.plans.port.noTries}</p>;
   }
 
   return (
-    <div className="port-part">
-      <ol className="tries">
+    <div className="port-part stack loose">
+      <ol className="tries stack loose">
         {tries.map((one) => (
           <li key={one.number}>
             <Try one={one} />
@@ -51,10 +51,10 @@ function Try({ one }: { one: PortTry }): ReactNode {
   const { Icon, tone } = LOOKS[one.outcome];
 
   return (
-    <section className="try" data-tone={tone} aria-labelledby={heading}>
-      <header>
+    <section className="try card stack" data-tone={tone} aria-labelledby={heading}>
+      <header className="cluster">
         <h2 id={heading}>{words.tryTitle(one.number)}</h2>
-        <span className="plan-mark" data-tone={tone}>
+        <span className="plan-mark badge" data-tone={tone}>
           <Icon
             size={14}
             stroke={2}
@@ -69,7 +69,7 @@ function Try({ one }: { one: PortTry }): ReactNode {
       </header>
       {one.isRecalled && <p className="warn small">{words.recalled}</p>}
       {one.feedback !== undefined && <Feedback feedback={one.feedback} />}
-      <ol className="try-steps">
+      <ol className="stack">
         {one.steps.map((step) => (
           <li key={step.id}>
             <Step step={step} />
@@ -86,12 +86,12 @@ export function Feedback({ feedback }: { feedback: TestFeedback }): ReactNode {
   const { metrics, failedTests, suggestions } = feedback;
 
   return (
-    <div className="feedback">
+    <div className="feedback stack">
       {metrics.total > 0 && <Metrics metrics={metrics} />}
       {failedTests.length > 0 && (
-        <ul className="failing" aria-label={words.failing}>
+        <ul className="failing stack" aria-label={words.failing}>
           {failedTests.map((test, index) => (
-            <li key={index}>
+            <li className="note bad stack tight" key={index}>
               <FailedTest test={test} />
             </li>
           ))}
@@ -100,7 +100,7 @@ export function Feedback({ feedback }: { feedback: TestFeedback }): ReactNode {
       {suggestions.length > 0 && (
         <div className="small">
           <p className="soft">{words.suggestions}</p>
-          <ul className="suggestions">
+          <ul className="suggestions stack tight bullets">
             {suggestions.map((suggestion, index) => (
               <li key={index}>{suggestion}</li>
             ))}
@@ -137,7 +137,7 @@ function FailedTest({ test }: { test: TestFeedback["failedTests"][number] }): Re
         <code className="plan-place">{line === undefined ? file : `${file}:${line}`}</code>
       )}
       {(expected !== undefined || actual !== undefined) && (
-        <dl className="expected">
+        <dl className="expected small stack tight pairs">
           {expected !== undefined && (
             <Compared kind="expected" label={words.expected} value={expected} />
           )}
@@ -150,7 +150,7 @@ function FailedTest({ test }: { test: TestFeedback["failedTests"][number] }): Re
         </p>
       )}
       {stackTrace !== "" && (
-        <details className="plan-details">
+        <details className="more">
           <summary>{words.stack}</summary>
           <pre tabIndex={0}>{stackTrace}</pre>
         </details>
@@ -181,7 +181,7 @@ function Compared({
 /** Files in which what a worker says and what git found part. */
 function Parted({ title, paths }: { title: string; paths: readonly string[] }): ReactNode {
   return (
-    <p className="small claim-parted">
+    <p className="small">
       <IconAlertTriangle size={15} aria-hidden /> {title}:{" "}
       {paths.slice(0, 10).map((path, index) => (
         <code key={path}>{index === 0 ? path : `, ${path}`}</code>
@@ -198,8 +198,8 @@ export function Step({ step }: { step: PlanStep }): ReactNode {
   const own = step.kind === "test" ? feedbackOf(step) : undefined;
 
   return (
-    <div className="try-step">
-      <p className="try-step-head">
+    <div className="try-step stack tight ruled">
+      <p className="small cluster baseline">
         <strong>{words.steps[step.kind]}</strong>
         {step.member !== null && (
           <span className="soft">
@@ -213,7 +213,7 @@ export function Step({ step }: { step: PlanStep }): ReactNode {
         <Feedback feedback={{ ...own, failedTests: [], metrics: { ...own.metrics, total: 0 } }} />
       )}
       {step.log !== "" && (
-        <details className="plan-details">
+        <details className="more">
           <summary>{words.log}</summary>
           <pre tabIndex={0}>{step.log}</pre>
         </details>
@@ -237,7 +237,7 @@ function StepFacts({ step }: { step: PlanStep }): ReactNode {
       : spanOf(step.finishedAt - step.startedAt, language),
   ];
 
-  return <span className="try-step-facts">{facts.filter((part) => part !== "").join(" · ")}</span>;
+  return <span className="meta end">{facts.filter((part) => part !== "").join(" · ")}</span>;
 }
 
 /** What a worker says that it did, and what was found of it. */
@@ -270,9 +270,9 @@ function ChangedFiles({
   if (changes.length === 0) return null;
 
   return (
-    <details className="plan-details">
+    <details className="more">
       <summary>{words.changed(changes.length)}</summary>
-      <ul className="path-list">
+      <ul className="small stack tight">
         {changes.map(({ path, kind }) => (
           <li key={path}>
             <code>{path}</code> <span className="soft">{words.changes[kind] ?? kind}</span>

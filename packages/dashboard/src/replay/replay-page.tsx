@@ -14,7 +14,7 @@ import { spanOf } from "../when.ts";
 import { en } from "./text.en.ts";
 import { ko, type ReplayText } from "./text.ko.ts";
 import type { Language } from "../words.ts";
-import "./replay.css";
+import "../traces/traces.css";
 
 const WORDS: Readonly<Record<Language, ReplayText>> = { ko, en };
 
@@ -73,25 +73,25 @@ function Replayed({ turn }: { turn: ReplayableTurn }): ReactNode {
   };
 
   return (
-    <div className="replay" tabIndex={0} role="region" aria-label={words.title}>
-      <Link to="/chat/$session" params={{ session: turn.sessionId }} className="replay-back">
+    <div className="replay page" tabIndex={0} role="region" aria-label={words.title}>
+      <Link to="/chat/$session" params={{ session: turn.sessionId }} className="row inline plain good-words">
         <IconArrowLeft size={16} stroke={1.7} aria-hidden /> {words.toChat}
       </Link>
       <header>
         <h1>{words.title}</h1>
         <p className="soft">{words.lead}</p>
       </header>
-      <section className="replay-card">
+      <section className="replay-card card stack loose">
         <h2>{words.said}</h2>
-        <p className="replay-said">{turn.input === "" ? words.bySystem : turn.input}</p>
+        <p className="verbatim">{turn.input === "" ? words.bySystem : turn.input}</p>
       </section>
       <Change turn={turn} isRunning={replay.isPending} onRun={replay.mutate} onStop={stop} />
-      <div className="replay-both">
+      <div className="columns">
         <Answer title={words.stored} answer={turn} />
         {replay.isPending && <Waiting />}
         {replay.error !== null && !replay.isPending && <Problem error={replay.error} />}
         {replay.data !== undefined && <Answer title={words.replayed} answer={replay.data} />}
-        {replay.isIdle && <p className="replay-card soft">{words.none}</p>}
+        {replay.isIdle && <p className="replay-card card stack loose soft">{words.none}</p>}
       </div>
     </div>
   );
@@ -100,7 +100,7 @@ function Replayed({ turn }: { turn: ReplayableTurn }): ReactNode {
 function Waiting(): ReactNode {
   const words = useWords();
   return (
-    <p className="replay-card soft" role="status">
+    <p className="replay-card card stack loose soft" role="status">
       <Loader size="xs" type="dots" aria-hidden /> {words.running}
     </p>
   );
@@ -126,9 +126,9 @@ function Change(props: {
     onRun({ model: model.trim() || undefined, prompts: changed });
   };
 
-  if (turn.replayed.length === 0) return <p className="replay-card soft">{words.noAgents}</p>;
+  if (turn.replayed.length === 0) return <p className="replay-card card stack loose soft">{words.noAgents}</p>;
   return (
-    <form className="replay-card" onSubmit={submit}>
+    <form className="replay-card card stack loose" onSubmit={submit}>
       <TextInput
         label={words.model}
         description={words.modelHint(models.join(", "))}
@@ -153,7 +153,7 @@ function Change(props: {
         />
       ))}
       <OfCode agents={turn.replayed} />
-      <div className="replay-deeds">
+      <div className="row top">
         <Button type="submit" loading={isRunning}>
           {words.run}
         </Button>
@@ -191,11 +191,11 @@ function Answer({ title, answer }: { title: string; answer: Shown }): ReactNode 
     agents.reduce((total, agent) => total + agent[of], 0);
 
   return (
-    <section className="replay-card" aria-label={title}>
+    <section className="replay-card card stack loose" aria-label={title}>
       <h2>{title}</h2>
       {message === "" ? <p className="soft">{words.empty}</p> : <Markdown>{message}</Markdown>}
       {error && (
-        <p className="replay-ended" role="note">
+        <p className="replay-ended note" role="note">
           <strong>{words.ended(error.code)}</strong>{" "}
           {isOtherWay(error.code) ? words.otherWay : (korean.refusal(error) ?? error.message)}
         </p>
@@ -226,7 +226,7 @@ function Calls({ calls }: { calls: TurnReplay["calls"] }): ReactNode {
   return (
     <>
       <h3>{words.calls}</h3>
-      <ul className="replay-calls">
+      <ul className="replay-calls stack">
         {calls.map(({ tool, args, answer }, index) => (
           <li key={index} data-refused={answer === "refused" || undefined}>
             <code>

@@ -37,7 +37,7 @@ export function AskName({ refused }: { refused?: RefusedName }): ReactNode {
 
   return (
     <div className="center-page">
-      <form className="login" onSubmit={submit}>
+      <form className="login stack loose" onSubmit={submit}>
         <img src="/mark.svg" alt="" width={44} height={44} />
         <h1>{text.rooms.ask.title}</h1>
         <p className="soft">{text.rooms.ask.lead}</p>

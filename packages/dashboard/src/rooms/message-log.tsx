@@ -62,7 +62,7 @@ export function MessageLog(props: MessageLogProps): ReactNode {
 
   return (
     <div
-      className="room-log"
+      className="room-log column grow scroll flush"
       ref={log}
       onScroll={onScroll}
       tabIndex={0}
@@ -84,14 +84,14 @@ export function MessageLog(props: MessageLogProps): ReactNode {
       {messages.length === 0 && postings.length === 0 && (
         <Nothing place={place} nameOf={nameOf} channel={channel} />
       )}
-      <ol className="room-messages">
+      <ol className="room-messages stack flush">
         <Rows {...props} unreadFrom={unreadFrom} />
         {postings.map((posting) => (
           <PostingRow key={posting.clientId} posting={posting} agents={agents} />
         ))}
       </ol>
       {!following && (
-        <button type="button" className="room-newer" onClick={toEnd}>
+        <button type="button" className="room-newer small row inline newer solid" onClick={toEnd}>
           <IconArrowDown size={15} aria-hidden />
           {newer > 0 ? text.rooms.newer(newer) : text.common.toBottom}
         </button>
@@ -124,7 +124,7 @@ function Rows({
       <Fragment key={message.id}>
         {stand === "new-day" && <NewDay at={message.at} />}
         {isFirstUnread && (
-          <li className="room-day" data-unread>
+          <li className="room-day meta row loose" data-unread>
             <span>{text.rooms.unreadFrom}</span>
           </li>
         )}
@@ -148,7 +148,7 @@ function Rows({
 function NewDay({ at }: { at: number }): ReactNode {
   const { language } = useLanguage();
   return (
-    <li className="room-day">
+    <li className="room-day meta row loose">
       <span>{new Intl.DateTimeFormat(language, { dateStyle: "full" }).format(at)}</span>
     </li>
   );
@@ -248,7 +248,7 @@ function Nothing({
       : text.rooms.beginHint[place.kind];
 
   return (
-    <div className="room-empty">
+    <div className="room-empty stack">
       <h2>{text.rooms.begin[place.kind](place.name)}</h2>
       <p className="soft">{hint}</p>
     </div>
@@ -272,8 +272,8 @@ function PostingRow({
   return (
     <li className="room-message" data-status={posting.status}>
       <Portrait name={name} kind="person" />
-      <div className="room-message-body">
-        <p className="room-message-head">
+      <div className="room-message-body stack tight">
+        <p className="room-message-head meta cluster baseline">
           <strong>{name}</strong>
           {posting.status === "sending" && (
             <span className="soft">{text.rooms.delivery.queued}</span>
@@ -285,7 +285,7 @@ function PostingRow({
             <p>
               <strong>{text.common.notSent}.</strong> {problem && <ErrorWords error={problem} />}
             </p>
-            <div className="problem-actions">
+            <div className="toolbar">
               <Button
                 size="compact-sm"
                 variant="default"

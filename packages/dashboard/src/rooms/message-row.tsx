@@ -61,17 +61,17 @@ export const MessageRow = memo(function MessageRow(props: MessageRowProps): Reac
       data-delivery={message.delivery}
     >
       {under ? (
-        <span className="room-message-time">{time}</span>
+        <span className="room-message-time shown-on-hover meta">{time}</span>
       ) : (
         <Portrait name={message.authorName} kind={message.authorKind} />
       )}
-      <div className="room-message-body">
+      <div className="room-message-body stack tight">
         <RowHead message={message} under={under} time={time} />
         {replied !== undefined && (
-          <button type="button" className="room-reply" onClick={() => onJump(replied.id)}>
+          <button type="button" className="room-reply meta row inline bare" onClick={() => onJump(replied.id)}>
             <IconCornerUpLeft size={13} aria-hidden />
             <span>{text.rooms.replyTo(replied.authorName)}</span>
-            <span className="room-reply-words">{plainOf(replied, agents)}</span>
+            <span className="room-reply-words clip">{plainOf(replied, agents)}</span>
           </button>
         )}
         {!isFilesAlone(message) && (
@@ -85,7 +85,7 @@ export const MessageRow = memo(function MessageRow(props: MessageRowProps): Reac
       </div>
       {onReply !== undefined && (
         <ActionIcon
-          className="room-message-reply"
+          className="room-message-reply shown-on-hover"
           variant="default"
           size="sm"
           aria-label={text.rooms.reply(message.authorName)}
@@ -111,7 +111,7 @@ function RowHead({
 }): ReactNode {
   const text = useText();
   return (
-    <p className={under ? "hidden-words" : "room-message-head"}>
+    <p className={under ? "hidden-words" : "room-message-head meta cluster baseline"}>
       <strong>
         {message.authorKind === "agent" ? (
           <AgentLink id={message.author}>{message.authorName}</AgentLink>
@@ -120,10 +120,10 @@ function RowHead({
         )}
       </strong>
       {message.authorKind !== "person" && (
-        <span className="author-kind">{text.rooms[message.authorKind]}</span>
+        <span className="badge">{text.rooms[message.authorKind]}</span>
       )}
       {!under && time}
-      {message.mark === "reminder" && <span className="author-kind">{text.rooms.reminder}</span>}
+      {message.mark === "reminder" && <span className="badge">{text.rooms.reminder}</span>}
     </p>
   );
 }
@@ -136,14 +136,14 @@ function NoticeRow({ message, lit, agents }: MessageRowProps): ReactNode {
 
   return (
     <li
-      className="room-notice"
+      className="room-notice small soft"
       id={message.id}
       tabIndex={-1}
       data-asks={asks || undefined}
       data-lit={lit || undefined}
     >
       <Icon size={15} aria-hidden />
-      <div>
+      <div className="stack">
         <span className="hidden-words">{`${text.rooms.notice} · ${message.authorName}`}</span>
         <RoomText text={message.text} mentioned={message.mentions} agents={agents} />
         <Buttons message={message} />
@@ -151,7 +151,7 @@ function NoticeRow({ message, lit, agents }: MessageRowProps): ReactNode {
         <WaitButtons message={message} />
         <DeliveryNote message={message} />
       </div>
-      <time dateTime={new Date(message.at).toISOString()}>{whenOf(message.at, language)}</time>
+      <time className="meta" dateTime={new Date(message.at).toISOString()}>{whenOf(message.at, language)}</time>
     </li>
   );
 }
@@ -208,7 +208,7 @@ function isShown({ url, ...facts }: RoomAttachment): boolean {
 function Attachments({ message, who }: { message: RoomMessage; who: Speaker }): ReactNode {
   if (message.attachments.length === 0) return null;
   return (
-    <ul className="file-links">
+    <ul className="file-links stack tight">
       {message.attachments.map((attachment, index) => (
         <li key={index}>
           <OneAttachment attachment={attachment} who={who} />
@@ -237,7 +237,7 @@ function DeliveryNote({ message }: { message: RoomMessage }): ReactNode {
 
   if (delivery === "queued") {
     return (
-      <p className="delivery">
+      <p className="meta row tight inline">
         <IconClock size={13} aria-hidden />
         {text.rooms.delivery.queued}
       </p>
@@ -245,7 +245,7 @@ function DeliveryNote({ message }: { message: RoomMessage }): ReactNode {
   }
 
   return (
-    <p className="delivery" data-bad>
+    <p className="meta row tight inline" data-bad>
       <IconAlertTriangle size={13} aria-hidden />
       {[text.rooms.delivery[delivery], deliveryError?.message ?? deliveryError?.code]
         .filter(Boolean)
@@ -308,7 +308,7 @@ function Buttons({ message }: { message: RoomMessage }): ReactNode {
 
   return (
     <>
-      <div className="room-buttons">
+      <div className="toolbar">
         {buttons.map((button, index) => (
           <Button
             key={button.value}

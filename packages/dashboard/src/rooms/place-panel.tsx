@@ -34,7 +34,7 @@ export function PlacePanel(props: {
 
   if (place.kind === "direct") {
     return (
-      <div className="room-panel-body">
+      <div className="room-panel-body stack wide scroll">
         {direct !== undefined && <AgentFacts agent={direct} />}
         <Threads who={who} channel={place} current={undefined} nameOf={nameOf} />
       </div>
@@ -42,7 +42,7 @@ export function PlacePanel(props: {
   }
 
   return (
-    <div className="room-panel-body">
+    <div className="room-panel-body stack wide scroll">
       {thread !== undefined && (
         <Participants who={who} thread={thread} agents={agents} nameOf={nameOf} />
       )}
@@ -51,8 +51,8 @@ export function PlacePanel(props: {
       )}
       {place.kind === "channel" && (
         <section>
-          <h2 className="panel-title">{text.rooms.panel.agents}</h2>
-          <ul className="room-people">
+          <h2 className="panel-title small soft strong">{text.rooms.panel.agents}</h2>
+          <ul className="room-people stack tight">
             {agents.map((agent) => (
               <li key={agent.id}>
                 <Portrait name={agent.displayName} kind="agent" />
@@ -95,11 +95,11 @@ function Participants({
 
   return (
     <section aria-label={text.rooms.panel.participants}>
-      <h2 className="panel-title">{text.rooms.panel.participants}</h2>
+      <h2 className="panel-title small soft strong">{text.rooms.panel.participants}</h2>
       {thread.participants.length === 0 && (
-        <p className="panel-empty">{text.rooms.panel.noParticipants}</p>
+        <p className="panel-empty soft">{text.rooms.panel.noParticipants}</p>
       )}
-      <ul className="room-people">
+      <ul className="room-people stack tight">
         {thread.participants.map((id) => {
           const agent = agents.find((one) => one.id === id);
           return (
@@ -126,7 +126,7 @@ function Participants({
           <ErrorWords error={remove.error} />
         </p>
       )}
-      <p className="room-panel-facts">
+      <p className="room-panel-facts meta cluster baseline">
         <span>{text.rooms.panel.messages(thread.messages)}</span>
         {thread.openRequests > 0 && (
           <span className="warn">{text.rooms.panel.openRequests(thread.openRequests)}</span>
@@ -158,11 +158,11 @@ function Threads({
 
   return (
     <section aria-label={text.rooms.panel.threads}>
-      <h2 className="panel-title">
+      <h2 className="panel-title small soft strong">
         {current === undefined ? text.rooms.panel.threads : text.rooms.panel.otherThreads}
       </h2>
       {threads.isSuccess && all.length === 0 && (
-        <p className="panel-empty">
+        <p className="panel-empty soft">
           {text.rooms.panel.noThreads} {text.rooms.panel.noThreadsHint}
         </p>
       )}
@@ -182,9 +182,9 @@ function Threads({
         />
       )}
       {all.length > 0 && shown.length === 0 && (
-        <p className="panel-empty">{text.rooms.panel.noThreadMatch(search.trim())}</p>
+        <p className="panel-empty soft">{text.rooms.panel.noThreadMatch(search.trim())}</p>
       )}
-      <ul className="thread-list">
+      <ul className="thread-list stack">
         {shown.map((thread) => (
           <li key={thread.id}>
             <ThreadCard thread={thread} isCurrent={thread.id === current} nameOf={nameOf} />
@@ -209,23 +209,23 @@ function ThreadCard({
     <Link
       to="/rooms/$place"
       params={{ place: thread.id }}
-      className="thread-card"
+      className="plain card stack"
       data-active={isCurrent || undefined}
       aria-current={isCurrent ? "page" : undefined}
     >
-      <span className="thread-name">
+      <span className="thread-name row top strong">
         <IconMessage2 size={15} stroke={1.7} aria-hidden />
         <span>{thread.name}</span>
         {!isCurrent && <UnreadMark count={thread.unread ?? 0} />}
       </span>
-      <span className="thread-facts">
+      <span className="meta cluster baseline">
         {thread.state !== "open" && (
-          <span className="thread-state" data-state={thread.state}>
+          <span className="badge warns" data-state={thread.state}>
             {text.rooms.states[thread.state]}
           </span>
         )}
         {thread.archived && thread.state !== "closed" && (
-          <span className="thread-state" data-state="closed">
+          <span className="badge warns" data-state="closed">
             {text.rooms.panel.archived}
           </span>
         )}

@@ -55,8 +55,8 @@ export function PlaceView(props: {
   );
 
   return (
-    <div className="room" data-panel={side.isColumn || undefined}>
-      <section className="room-main" aria-label={place.name}>
+    <div className="room split" data-panel={side.isColumn || undefined}>
+      <section className="column flush" aria-label={place.name}>
         <PlaceHead place={place} channel={channel} nameOf={nameOf}>
           <StopButton key={place.id} who={who} place={place} />
           <ActionIcon
@@ -105,7 +105,7 @@ function PlaceSide({ side, children }: { side: Side; children: ReactNode }): Rea
         size="min(100vw, 380px)"
         title={words.label}
         closeButtonProps={{ "aria-label": words.close }}
-        classNames={{ content: "drawer-panel" }}
+        classNames={{ content: "drawer-panel column flush" }}
       >
         {children}
       </Drawer>
@@ -114,7 +114,7 @@ function PlaceSide({ side, children }: { side: Side; children: ReactNode }): Rea
 
   return (
     side.isColumn && (
-      <aside className="room-panel" aria-label={words.label}>
+      <aside className="room-panel scroll" aria-label={words.label}>
         {children}
       </aside>
     )
@@ -180,14 +180,14 @@ function NotRead(props: { error: DureError | undefined; onRetry: () => void }): 
   const text = useText();
   if (error === undefined) {
     return (
-      <div className="chat-wait">
+      <div className="center-page grow">
         <Loader type="dots" role="status" aria-label={text.rooms.loading} />
       </div>
     );
   }
 
   return (
-    <div className="chat-wait" role="alert">
+    <div className="center-page grow" role="alert">
       <p>{text.rooms.loadFailed}</p>
       <p className="soft small">
         <ErrorWords error={error} />
@@ -202,7 +202,7 @@ function NotRead(props: { error: DureError | undefined; onRetry: () => void }): 
 function Writing({ names }: { names: readonly string[] }): ReactNode {
   const text = useText();
   return (
-    <p className="room-writing" aria-live="polite">
+    <p className="room-writing small soft row" aria-live="polite">
       {names.length > 0 && (
         <>
           <span className="pulse" aria-hidden />
@@ -232,12 +232,12 @@ function PlaceHead({
     place.kind === "direct" ? agents.data?.find(({ id }) => id === place.agent) : undefined;
 
   return (
-    <header className="room-head">
+    <header className="room-head row bar">
       {place.kind === "thread" && place.parent !== null ? (
         <Link
           to="/rooms/$place"
           params={{ place: place.parent }}
-          className="room-back"
+          className="room-back icon-link"
           aria-label={text.rooms.backTo(channel?.name ?? text.rooms.channels)}
         >
           <IconArrowLeft size={18} stroke={1.7} aria-hidden />
@@ -245,15 +245,15 @@ function PlaceHead({
       ) : (
         <PlaceIcon place={place} />
       )}
-      <h1 className="room-name" title={place.name}>
+      <h1 className="room-name clip" title={place.name}>
         {place.name}
       </h1>
       {agent !== undefined && <OnlineDot agent={agent} />}
       {place.kind === "channel" && place.defaultAgent != null && (
-        <span className="room-fact">{text.rooms.defaultAgent(nameOf(place.defaultAgent))}</span>
+        <span className="room-fact badge">{text.rooms.defaultAgent(nameOf(place.defaultAgent))}</span>
       )}
-      {place.adapter !== "web" && <span className="room-fact">{text.rooms.on(place.adapter)}</span>}
-      <div className="room-head-end">{children}</div>
+      {place.adapter !== "web" && <span className="room-fact badge">{text.rooms.on(place.adapter)}</span>}
+      <div className="row flush top end rigid">{children}</div>
     </header>
   );
 }
@@ -265,7 +265,7 @@ function PlaceIcon({ place }: { place: Room }): ReactNode {
       : place.kind === "direct"
         ? IconMessage2
         : IconHash;
-  return <Icon size={19} stroke={1.7} className="soft room-head-icon" aria-hidden />;
+  return <Icon size={19} stroke={1.7} className="soft rigid" aria-hidden />;
 }
 
 const STATE_ICONS = { resting: IconMoonStars, suspended: IconPlayerPause, closed: IconX } as const;
@@ -308,7 +308,7 @@ function Banner({ who, place }: { who: Speaker; place: Room }): ReactNode {
   const [what, hint] = words[state];
 
   return (
-    <div className="room-banner" data-state={state} role="status">
+    <div className="room-banner banner warns" data-state={state} role="status">
       <Icon size={18} stroke={1.7} aria-hidden />
       <p>
         <strong>{what}</strong> <span>{hint}</span>

@@ -31,7 +31,7 @@ export function QuestionButtons({ message }: { message: RoomMessage }): ReactNod
   return (
     <>
       <div
-        className="room-buttons"
+        className="toolbar"
         role="group"
         aria-label={text.rooms.question.answers}
         ref={group}

@@ -26,7 +26,7 @@ export function RoleLine(props: {
   const tabIndexOf = (role: MessageRole): number => (role === first ? 0 : -1);
 
   return (
-    <div className="roles" role="group" aria-label={text.rooms.roles.label}>
+    <div className="roles toolbar" role="group" aria-label={text.rooms.roles.label}>
       {handlers.map((role) => (
         <Handler
           key={role.agent}
@@ -39,7 +39,7 @@ export function RoleLine(props: {
         />
       ))}
       {observers.length > 0 && (
-        <span className="observers">
+        <span className="observers meta toolbar tight inline">
           <IconEye size={13} aria-hidden />
           <span>{text.rooms.roles.OBSERVER}</span>
           {observers.map((role) => (
@@ -47,7 +47,7 @@ export function RoleLine(props: {
               {(reason) => (
                 <button
                   type="button"
-                  className="role"
+                  className="role bare badge"
                   data-role="OBSERVER"
                   data-agent={role.agent}
                   tabIndex={tabIndexOf(role)}
@@ -73,7 +73,7 @@ function ToChain({ message }: { message: string }): ReactNode {
     <Link
       to="/traces/$id"
       params={{ id: message }}
-      className="role"
+      className="role bare badge"
       data-role="CHAIN"
       tabIndex={-1}
       onKeyDown={goBetween}
@@ -104,7 +104,7 @@ function Handler(props: {
   ];
 
   const common = {
-    className: "role",
+    className: "role bare badge",
     "data-role": "HANDLER",
     "data-agent": role.agent,
     tabIndex,
@@ -118,7 +118,7 @@ function Handler(props: {
       ) : (
         <IconCheck size={13} aria-hidden />
       )}
-      <span className="role-name">{name}</span>
+      <span className="strong">{name}</span>
       <span>{what.filter((part) => part !== false).join(" · ")}</span>
       <span className="hidden-words">{`. ${reason}`}</span>
     </>
@@ -175,7 +175,7 @@ function Reason({
       maw={280}
       withinPortal={false}
       transitionProps={NO_TRANSITION}
-      classNames={{ tooltip: "role-tip" }}
+      classNames={{ tooltip: "role-tip small" }}
     >
       {children(reason)}
     </Tooltip>

@@ -122,7 +122,7 @@ export function RoomComposer(props: {
         />
       )}
       <FileTray attached={attached} />
-      <div className="composer-box">
+      <div className="composer-box row bottom">
         <AttachButton onFiles={attach} />
         <Field
           id={id}
@@ -274,7 +274,7 @@ function Hints({ offered }: { offered: number }): ReactNode {
   const words = useText().rooms.composer;
   return (
     <>
-      <p id="room-composer-hint" className="composer-hint">
+      <p id="room-composer-hint" className="composer-hint meta">
         {words.hint}
       </p>
       <p className="hidden-words" role="status">
@@ -305,7 +305,7 @@ function decideKey(
 function NoComposer({ place }: { place: Room }): ReactNode {
   const words = useText().rooms.composer;
   return (
-    <p className="room-no-composer">
+    <p className="room-no-composer soft empty brief">
       {place.state === "closed" ? words.closed : words.elsewhere(place.adapter)}
     </p>
   );
@@ -328,7 +328,7 @@ function Candidates({
   const text = useText();
   return (
     <div
-      className="mention-list"
+      className="mention-list card"
       id={`${id}-list`}
       role="listbox"
       aria-label={text.rooms.composer.candidates}
@@ -338,6 +338,7 @@ function Candidates({
           key={agent.id}
           id={`${id}-${agent.id}`}
           role="option"
+          className="nav-item"
           aria-selected={index === active}
           tabIndex={-1}
           onPointerDown={(event) => {
@@ -347,7 +348,7 @@ function Candidates({
           onPointerMove={() => onPoint(index)}
         >
           <Portrait name={agent.displayName} kind="agent" />
-          <span className="mention-name">{agent.displayName}</span>
+          <span className="strong">{agent.displayName}</span>
           <span className="soft small">{agent.id}</span>
           <OnlineDot agent={agent} />
         </div>
@@ -367,10 +368,10 @@ function Replying({
 }): ReactNode {
   const text = useText();
   return (
-    <p className="room-replying" role="status">
+    <p className="room-replying small soft row" role="status">
       <IconCornerUpLeft size={14} aria-hidden />
       <span>{text.rooms.replying(replyTo.authorName)}</span>
-      <span className="room-reply-words">{plainOf(replyTo, agents)}</span>
+      <span className="room-reply-words clip">{plainOf(replyTo, agents)}</span>
       <ActionIcon
         variant="subtle"
         color="gray"

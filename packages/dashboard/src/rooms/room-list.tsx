@@ -36,7 +36,7 @@ export function RoomList(): ReactNode {
   const shown = known.filter((agent) => fits(agent.displayName) || fits(agent.id));
 
   return (
-    <nav className="rooms-nav" aria-label={text.rooms.label}>
+    <nav className="rooms-nav column wide" aria-label={text.rooms.label}>
       <TextInput
         size="sm"
         value={search}
@@ -50,7 +50,7 @@ export function RoomList(): ReactNode {
       )}
       {channels.length > 0 && (
         <section>
-          <h2 className="rooms-title">{text.rooms.channels}</h2>
+          <h2 className="rooms-title meta strong">{text.rooms.channels}</h2>
           <ul>
             {channels.map((room) => (
               <li key={room.id}>
@@ -92,7 +92,7 @@ function DirectRooms({
 
   return (
     <section>
-      <h2 className="rooms-title">{text.rooms.direct}</h2>
+      <h2 className="rooms-title meta strong">{text.rooms.direct}</h2>
       <ul>
         {agents.map((agent) => (
           <li key={agent.id}>
@@ -110,7 +110,7 @@ function PersonName({ name }: { name: string }): ReactNode {
   const { personName } = useParts();
 
   return (
-    <p className="rooms-person">
+    <p className="rooms-person meta cluster between">
       <span>{text.rooms.speakAs(name)}</span>
       <Button variant="subtle" color="gray" size="compact-xs" onClick={() => personName.forget()}>
         {text.rooms.rename}
@@ -133,12 +133,12 @@ function RoomLink({
     <Link
       to="/rooms/$place"
       params={{ place: room.id }}
-      className="room-link"
+      className="room-link nav-item"
       data-active={isCurrent || undefined}
       aria-current={isCurrent ? (isThread ? "true" : "page") : undefined}
     >
       <Icon size={15} stroke={1.8} aria-hidden />
-      <span className="room-link-name">{room.name}</span>
+      <span className="room-link-name clip grow">{room.name}</span>
       <UnreadMark count={isCurrent && !isThread ? 0 : (room.unread ?? 0)} />
     </Link>
   );
@@ -171,7 +171,7 @@ function DirectLink({
   const words = (
     <>
       <OnlineDot agent={agent} />
-      <span className="room-link-name">{agent.displayName}</span>
+      <span className="room-link-name clip grow">{agent.displayName}</span>
     </>
   );
 
@@ -179,7 +179,7 @@ function DirectLink({
     return (
       <button
         type="button"
-        className="room-link"
+        className="room-link nav-item"
         disabled={open.isPending}
         onClick={() => open.mutate()}
       >
@@ -199,7 +199,7 @@ function DirectLink({
     <Link
       to="/rooms/$place"
       params={{ place: room.id }}
-      className="room-link"
+      className="room-link nav-item"
       data-active={isCurrent || undefined}
       aria-current={isCurrent ? "page" : undefined}
     >
@@ -232,7 +232,7 @@ export function UnreadMark({ count }: { count: number }): ReactNode {
   if (count === 0) return null;
 
   return (
-    <span className="unread-mark">
+    <span className="unread-mark badge count solid">
       <span aria-hidden>{count > 99 ? "99+" : count}</span>
       <span className="hidden-words">{text.rooms.unread(count)}</span>
     </span>

@@ -40,7 +40,7 @@ export function StopButton({ who, place }: { who: Speaker; place: Room }): React
           <IconHandStop size={19} stroke={1.7} />
         </ActionIcon>
       </Popover.Target>
-      <Popover.Dropdown className="room-stop" aria-label={words.open}>
+      <Popover.Dropdown className="room-stop stack" aria-label={words.open}>
         <p>
           <strong>{words.question[place.kind]}</strong>
         </p>
@@ -74,7 +74,7 @@ function StopRow(row: {
 }): ReactNode {
   const words = useText().rooms.stop;
   return (
-    <div className="room-stop-row">
+    <div className="room-stop-row row top">
       <Button size="compact-sm" variant="default" onClick={row.onClose}>
         {words.close}
       </Button>

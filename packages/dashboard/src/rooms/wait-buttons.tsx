@@ -33,7 +33,7 @@ export function WaitButtons({ message }: { message: RoomMessage }): ReactNode {
   if (shown.length === 0) return null;
   return (
     <>
-      <div className="room-buttons">
+      <div className="toolbar">
         {shown.map(({ value, label }) => (
           <Button
             key={value}

@@ -47,7 +47,7 @@ function MissingPart({ onFetched }: { onFetched: () => void }): ReactNode {
       <IconPlugConnectedX size={36} stroke={1.4} className="soft" aria-hidden />
       <h1>{broken.partTitle}</h1>
       <p className="soft">{lead}</p>
-      <div className="page-actions">
+      <div className="toolbar">
         {isOld && !isGone ? (
           <Button onClick={() => window.location.reload()}>{release.reload}</Button>
         ) : (
@@ -78,11 +78,11 @@ function Broken({ error, onRetry }: { error: Error; onRetry: () => void }): Reac
       <p className="soft small">
         <ErrorWords error={error} />
       </p>
-      <details className="broken-details">
+      <details className="more">
         <summary>{broken.details}</summary>
         <code lang="en">{`${error.name}: ${error.message}`}</code>
       </details>
-      <div className="page-actions">
+      <div className="toolbar">
         <Button variant="default" onClick={tryAgain}>
           {retry}
         </Button>

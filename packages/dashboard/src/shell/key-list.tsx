@@ -19,7 +19,7 @@ export function KeyList({ onClose }: { onClose: () => void }): ReactNode {
   return (
     <OverPage label={words.title} onClose={onClose}>
       <h2>{words.title}</h2>
-      <dl className="key-list">
+      <dl className="stack pairs">
         {rows.map(([key, deed]) => (
           <div key={key}>
             <dt>

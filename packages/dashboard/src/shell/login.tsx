@@ -38,7 +38,7 @@ export function Login(): ReactNode {
 
   return (
     <main className="center-page">
-      <form className="login" onSubmit={submit}>
+      <form className="login stack loose" onSubmit={submit}>
         <img src="/mark.svg" alt="" width={44} height={44} />
         <h1>{text.shell.login.title}</h1>
         <p className="soft">{text.shell.login.lead}</p>

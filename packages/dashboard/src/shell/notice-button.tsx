@@ -23,7 +23,7 @@ export function NoticeButton(): ReactNode {
   };
 
   return (
-    <div className="notice-button">
+    <div className="notice-button toolbar">
       <Button
         variant="default"
         size="compact-sm"

@@ -25,7 +25,7 @@ export function OverPage(props: {
 
   return (
     <dialog ref={dialog} className="over-page" aria-label={label} onClose={onClose}>
-      <div className="over-page-body">{children}</div>
+      <div className="over-page-body stack loose">{children}</div>
     </dialog>
   );
 }

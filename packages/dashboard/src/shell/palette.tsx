@@ -45,11 +45,12 @@ export function Palette({ onClose }: { onClose: () => void }): ReactNode {
         }}
         onKeyDown={onKeyDown}
       />
-      <div className="palette-list" id={list} role="listbox" aria-label={words.label}>
+      <div className="palette-list scroll" id={list} role="listbox" aria-label={words.label}>
         {found.map((one, index) => (
           <button
             type="button"
             tabIndex={-1}
+            className="nav-item baseline between"
             key={`${one.kind} ${one.id}`}
             id={`${list}-${index}`}
             role="option"

@@ -65,7 +65,7 @@ function Frame({ me }: { me: Me }): ReactNode {
         <ServerBanner />
         <TourBar />
       </div>
-      <nav className="shell-top" aria-label={text.shell.appName}>
+      <nav aria-label={text.shell.appName}>
         <ActionIcon
           variant="subtle"
           color="gray"
@@ -82,7 +82,7 @@ function Frame({ me }: { me: Me }): ReactNode {
           <Sidebar me={me} />
         </MenuDrawer>
       )}
-      <aside className="shell-side" aria-label={text.shell.nav.label}>
+      <aside aria-label={text.shell.nav.label}>
         <Brand />
         <Sidebar me={me} />
       </aside>

@@ -72,7 +72,7 @@ export function Sidebar({ me }: { me: Me }): ReactNode {
           <Link
             key={to}
             to={to}
-            className="side-link"
+            className="nav-item soft"
             data-active={isAt(path, to) || undefined}
             aria-current={isAt(path, to) ? "page" : undefined}
           >
@@ -127,7 +127,7 @@ function Unread({ count }: { count: number }): ReactNode {
   if (count === 0) return null;
 
   return (
-    <span className="side-count" data-quiet>
+    <span className="badge count end solid">
       <span aria-hidden>{count > 99 ? "99+" : count}</span>
       <span className="hidden-words">{text.rooms.unread(count)}</span>
     </span>
@@ -152,7 +152,7 @@ function Waiting(): ReactNode {
   if (count === 0) return null;
 
   return (
-    <span className="side-count">
+    <span className="badge count end warns">
       <span aria-hidden>{count > 99 ? "99+" : count}</span>
       <span className="hidden-words">{text.shell.waiting(count)}</span>
     </span>

@@ -14,12 +14,12 @@ export function UnknownPage(): ReactNode {
   }, [words]);
 
   return (
-    <div className="center-page unknown-page">
+    <div className="center-page">
       <IconMapPinQuestion size={36} stroke={1.4} className="soft" aria-hidden />
       <h1>{words.unknown.title}</h1>
-      <code className="unknown-path">{path}</code>
+      <code>{path}</code>
       <p className="soft">{words.unknown.lead}</p>
-      <div className="page-actions">
+      <div className="toolbar">
         {history.canGoBack() && (
           <Button variant="default" onClick={() => history.back()}>
             {words.unknown.back}

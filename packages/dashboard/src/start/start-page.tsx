@@ -44,7 +44,7 @@ const Paper = memo(function Paper({ told }: { told: ToldHere }): ReactNode {
   }, [words]);
 
   return (
-    <div className="start">
+    <div className="page">
       <header>
         <h1>{words.pageTitle}</h1>
         <p className="soft">{words.what}</p>
@@ -129,12 +129,12 @@ function Waiting({ escalations }: { escalations: readonly Escalation[] | undefin
   const gravestFirst = groupsOf(escalations ?? []).flatMap(({ items }) => items);
 
   return (
-    <section className="start-section" aria-labelledby="start-waiting">
+    <section className="stack" aria-labelledby="start-waiting">
       <h2 id="start-waiting">{words.title}</h2>
-      {escalations === undefined && <p className="start-empty start-unread" aria-hidden />}
-      {escalations?.length === 0 && <p className="soft start-empty">{words.empty}</p>}
+      {escalations === undefined && <p className="start-unread" aria-hidden />}
+      {escalations?.length === 0 && <p className="soft empty brief">{words.empty}</p>}
       {gravestFirst.length > 0 && (
-        <ul className="start-list">
+        <ul className="start-list card divided">
           {gravestFirst.slice(0, MOST_WAITING).map((one) => (
             <li key={one.id}>
               <WaitingRow escalation={one} />
@@ -155,13 +155,13 @@ function WaitingRow({ escalation }: { escalation: Escalation }): ReactNode {
   const { text, language } = useLanguage();
   const { title, type, severity, createdAt } = escalation;
   return (
-    <Link to="/escalations" className="start-row" data-severity={severity}>
-      <span className="start-row-head">
+    <Link to="/escalations" className="start-row plain stack tight" data-severity={severity}>
+      <span className="row">
         <strong>
           <EscalationTitle title={title} />
         </strong>
       </span>
-      <span className="start-row-facts">
+      <span className="soft small cluster">
         <span className="start-severity">{text.escalations.severities[severity]}</span>
         <span>{text.escalations.titles[type]}</span>
         <time dateTime={new Date(createdAt).toISOString()} title={momentOf(createdAt, language)}>

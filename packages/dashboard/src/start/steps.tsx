@@ -30,12 +30,12 @@ function FirstSteps({ steps }: { steps: NonNullable<ReturnType<typeof firstSteps
   const done = steps.filter(({ isDone }) => isDone).length;
 
   return (
-    <section className="start-section start-first" aria-labelledby="start-first">
+    <section className="stack start-first" aria-labelledby="start-first">
       <h2 id="start-first">{words.title}</h2>
       <p className="soft small">
         {words.doneOf(done, steps.length)}. {words.lead}
       </p>
-      <ol className="start-steps">
+      <ol className="start-steps card stack loose">
         {steps.map(({ id, isDone }) => (
           <li key={id} data-done={isDone}>
             <Step id={id} isDone={isDone} hasAgents={hasAgents} />
@@ -93,16 +93,16 @@ function NextSteps({
 }): ReactNode {
   const words = useText().start.next;
   return (
-    <section className="start-section" aria-labelledby="start-next">
+    <section className="stack" aria-labelledby="start-next">
       <h2 id="start-next">{words.title}</h2>
-      <ul className="start-list">
+      <ul className="start-list card divided">
         {steps.map((step) => (
           <li key={step}>
             <Link
               to={step === "look" && hasFailedRun ? "/plans" : WAYS[step]}
-              className="start-row start-next-row"
+              className="start-row plain stack tight start-next-row"
             >
-              <span>
+              <span className="stack tight">
                 <strong>{words[step]}</strong>
                 {step === "budget" && (
                   <span className="soft small">

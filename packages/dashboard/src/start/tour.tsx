@@ -38,7 +38,7 @@ export function TourCard(): ReactNode {
   const words = useText().start.tour;
   const { show } = useTour();
   return (
-    <section className="start-tour" aria-labelledby="start-tour">
+    <section className="start-tour note good" aria-labelledby="start-tour">
       <div>
         <h2 id="start-tour">{words.title}</h2>
         <p className="soft small">{words.lead}</p>
@@ -66,9 +66,9 @@ function ShownBar({ at }: { at: number }): ReactNode {
   const isLast = at === stops.length - 1;
 
   return (
-    <section className="tour-bar" aria-label={words.label}>
+    <section className="banner good" aria-label={words.label}>
       <p role="status">
-        <span className="tour-step">{words.stepOf(at + 1, stops.length)}</span>{" "}
+        <span className="soft">{words.stepOf(at + 1, stops.length)}</span>{" "}
         <strong>{text.shell.nav[stop]}</strong> {words.words[stop]}
       </p>
       {isLast ? (

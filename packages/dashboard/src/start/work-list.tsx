@@ -29,12 +29,12 @@ export function WorkList({
   const more = (work?.length ?? 0) - MOST;
 
   return (
-    <section className="start-section" aria-labelledby={heading}>
+    <section className="stack" aria-labelledby={heading}>
       <h2 id={heading}>{title}</h2>
-      {work === undefined && <p className="start-empty start-unread" aria-hidden />}
-      {work?.length === 0 && <p className="soft start-empty">{empty}</p>}
+      {work === undefined && <p className="start-unread" aria-hidden />}
+      {work?.length === 0 && <p className="soft empty brief">{empty}</p>}
       {work !== undefined && work.length > 0 && (
-        <ul className="start-list">
+        <ul className="start-list card divided">
           {work.slice(0, MOST).map((one) => (
             <li key={keyOf(one)}>
               <WorkRow work={one} isLive={isLive} />
@@ -54,11 +54,11 @@ function WorkRow({ work, isLive }: { work: Work; isLive: boolean }): ReactNode {
 
   return (
     <WorkLink work={work}>
-      <span className="start-row-head">
+      <span className="row">
         {isLive && isMoving(work) && <span className="pulse" aria-hidden />}
         <strong>{title}</strong>
       </span>
-      <span className="start-row-facts">
+      <span className="soft small cluster">
         <span>{text.start.kinds[work.kind]}</span>
         {status !== "" && (
           <span data-bad={isLive ? undefined : true}>
@@ -76,7 +76,7 @@ function WorkRow({ work, isLive }: { work: Work; isLive: boolean }): ReactNode {
 }
 
 function WorkLink({ work, children }: { work: Work; children: ReactNode }): ReactNode {
-  const className = "start-row";
+  const className = "start-row plain stack tight";
   switch (work.kind) {
     case "job":
       return (

@@ -73,7 +73,7 @@ function Chain({ trace }: { trace: WorkTrace }): ReactNode {
   const { rows, wholeMs } = traceRows(items, now);
 
   return (
-    <div className="chain-page" tabIndex={0} role="region" aria-label={words.title}>
+    <div className="page" tabIndex={0} role="region" aria-label={words.title}>
       <header>
         <h1>{words.title}</h1>
         <p className="soft">{words.lead}</p>
@@ -82,8 +82,8 @@ function Chain({ trace }: { trace: WorkTrace }): ReactNode {
           {words.whole(items.length.toLocaleString(language), spanOf(wholeMs, language))}
         </p>
       </header>
-      {isCut && <p className="chain-cut">{words.cut}</p>}
-      <ol className="chain">
+      {isCut && <p className="note good">{words.cut}</p>}
+      <ol className="chain card stack flush divided">
         {rows.map((row) => (
           <li
             key={row.node.id}
@@ -125,14 +125,14 @@ function Row({ row, isAsked }: { row: TraceRow; isAsked: boolean }): ReactNode {
 
   return (
     <>
-      <div className="chain-what">
-        <span className="chain-kind">
+      <div className="cluster">
+        <span className="soft row tight inline">
           <KindIcon size={15} stroke={1.7} aria-hidden />
           {words.kinds[node.kind]}
         </span>
         <Who node={node} />
-        <span className="chain-status">{words.statuses[node.status] ?? node.status}</span>
-        {isAsked && <span className="chain-here">{words.here}</span>}
+        <span className="chain-status soft">{words.statuses[node.status] ?? node.status}</span>
+        {isAsked && <span className="badge">{words.here}</span>}
         <span className="hidden-words">{`(${depth + 1})`}</span>
       </div>
       <p className="chain-title">
@@ -140,7 +140,7 @@ function Row({ row, isAsked }: { row: TraceRow; isAsked: boolean }): ReactNode {
           {title}
         </ToPlace>
       </p>
-      <div className="chain-track" aria-hidden>
+      <div className="chain-track track" aria-hidden>
         <span style={{ insetInlineStart: `${fromPercent}%`, inlineSize: `${sharePercent}%` }} />
       </div>
       <Foot row={row} />
@@ -157,7 +157,7 @@ function Who({ node: { kind, who } }: { node: WorkTraceNode }): ReactNode {
   const words =
     kind === "run" ? actorOf(who, { text, nameOf }) : who.split(" → ").map(nameOf).join(" → ");
 
-  return words === "" ? null : <strong className="chain-who">{words}</strong>;
+  return words === "" ? null : <strong>{words}</strong>;
 }
 
 function Foot({ row: { node, afterMs, spanMs } }: { row: TraceRow }): ReactNode {
@@ -173,7 +173,7 @@ function Foot({ row: { node, afterMs, spanMs } }: { row: TraceRow }): ReactNode 
   ];
 
   return (
-    <p className="chain-foot soft small">{parts.filter((part) => part !== false).join(" · ")}</p>
+    <p className="soft small">{parts.filter((part) => part !== false).join(" · ")}</p>
   );
 }
 
