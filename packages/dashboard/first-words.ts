@@ -60,7 +60,9 @@ const WORDS: Readonly<Record<string, (text: Text) => string>> = {
       <header><h2>${plain(chat.hello)}</h2><p class="soft">${plain(chat.lead)}</p></header>
     </div></div>
   </section></div>`,
-  rooms: ({ rooms: { ask } }) => `<div class="center-page first-asks"><div class="login stack loose">
+  rooms: ({
+    rooms: { ask },
+  }) => `<div class="center-page first-asks"><div class="login stack loose">
     <img src="/mark.svg" alt="" width="44" height="44">
     <h1>${plain(ask.title)}</h1>
     <p class="soft">${plain(ask.lead)}</p>

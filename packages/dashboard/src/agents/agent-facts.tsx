@@ -127,7 +127,7 @@ function AccountRow({ account }: { account: Account }): ReactNode {
   const Icon = account.adapter === "discord" ? IconBrandDiscord : IconWorld;
 
   return (
-    <li>
+    <li className="row">
       <Icon size={15} stroke={1.7} aria-hidden />
       <span className="agent-account stack flush grow">
         <span>

@@ -125,7 +125,7 @@ function Length({ count }: { count: number }): ReactNode {
   const { language } = useLanguage();
   const [now, most] = [count, MOST].map((number) => number.toLocaleString(language));
   return (
-    <p className="soft small" data-over={count > MOST || undefined}>
+    <p className="soft small" data-bad={count > MOST || undefined}>
       {words.length(now!, most!)}
     </p>
   );
@@ -146,14 +146,14 @@ function MayHold({ file }: { file: string }): ReactNode {
   if (keys.length === 0) return null;
   return (
     <details className="agent-may-hold">
-      <summary className="small">{words.mayHold(file)}</summary>
+      <summary className="small cluster baseline">{words.mayHold(file)}</summary>
       <dl className="stack">
         {keys.map(([key, what]) => (
           <div key={key}>
             <dt>
               <code>{key}</code>
             </dt>
-            <dd className="small">
+            <dd className="soft small">
               <Prose text={what} />
             </dd>
           </div>
@@ -167,7 +167,7 @@ function NowThere({ file: { path, text } }: { file: AgentFile }): ReactNode {
   const words = useAgentWords();
   return (
     <details className="agent-file" open>
-      <summary className="small">{words.nowThere}</summary>
+      <summary className="small cluster baseline">{words.nowThere}</summary>
       {text === null ? (
         <p className="soft small">{words.none}</p>
       ) : (

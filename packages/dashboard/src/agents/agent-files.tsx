@@ -91,7 +91,7 @@ function OneFile(props: {
 
   return (
     <details className="agent-file" open={isOpen || isEdited}>
-      <summary>
+      <summary className="cluster baseline">
         <code>{file.path}</code>
         {file.text === null && file.problem === null && (
           <span className="soft small">{words.none}</span>
@@ -157,7 +157,7 @@ function TeamFile({ text }: { text: string }): ReactNode {
   const words = useAgentWords();
   return (
     <details className="agent-file">
-      <summary>
+      <summary className="cluster baseline">
         <code>{TEAM_FILE}</code>
       </summary>
       <p className="soft small">{words.shared}</p>

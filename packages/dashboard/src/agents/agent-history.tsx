@@ -59,7 +59,7 @@ function Edit(props: { agent: string; edit: AgentEditEntry; files: AgentFiles })
 
   return (
     <details className="agent-edit" onToggle={(event) => setOpen(event.currentTarget.open)}>
-      <summary>
+      <summary className="cluster baseline">
         <EditHead edit={edit} />
       </summary>
       {isOpen && <EditBody agent={agent} edit={edit} files={files} />}

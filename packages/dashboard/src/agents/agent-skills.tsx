@@ -12,7 +12,7 @@ export function AgentSkills({ skills }: { skills: AgentDetail["skills"] }): Reac
       <h2>{words.skills}</h2>
       <ul className="agent-tools divided">
         {skills.map(({ name, description }) => (
-          <li key={name}>
+          <li className="stack tight" key={name}>
             <span className="cluster baseline">
               <code>{name}</code>
             </span>

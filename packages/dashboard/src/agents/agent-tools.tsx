@@ -27,7 +27,7 @@ export function AgentTools({
           </h3>
           <ul className="agent-tools divided">
             {some.map((tool) => (
-              <li key={tool.name}>
+              <li className="stack tight" key={tool.name}>
                 <ToolRow tool={tool} />
               </li>
             ))}
@@ -40,7 +40,7 @@ export function AgentTools({
           <p className="soft small">{words.leftOutNext}</p>
           <ul className="agent-tools divided">
             {leftOut.map(({ name, mcp, because }) => (
-              <li key={`${mcp} ${name}`}>
+              <li className="stack tight" key={`${mcp} ${name}`}>
                 <span className="cluster baseline">
                   <code>{name}</code>
                   <span className="soft small">

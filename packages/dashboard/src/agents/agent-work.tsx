@@ -46,7 +46,9 @@ function Answers({ answers }: { answers: AgentDetail["answers"] }): ReactNode {
       {answers.slice(0, MOST).map((one) => (
         <li key={`${one.message ?? ""} ${one.at}`}>
           <Link to="/rooms/$place" params={{ place: one.place }} className="plain stack tight">
-            <strong className="clamp">{withNames(one.excerpt, nameOf) ?? words.ofBackground}</strong>
+            <strong className="clamp">
+              {withNames(one.excerpt, nameOf) ?? words.ofBackground}
+            </strong>
             <span className="soft small cluster">
               <span>{one.placeName}</span>
               <span data-bad={one.outcome === "failed" || undefined}>

@@ -47,7 +47,7 @@ export function AgentsPage(): ReactNode {
       </header>
       {all.length > 0 && (
         <TextInput
-          className="agents-search"
+          className="field"
           value={search}
           onChange={(event) => setSearch(event.currentTarget.value)}
           placeholder={text.agents.search}
@@ -76,7 +76,7 @@ export function AgentsPage(): ReactNode {
 function Empty({ search }: { search: string | undefined }): ReactNode {
   const words = useText().agents;
   return (
-    <div className="empty soft">
+    <div className="empty">
       <IconUsers size={30} stroke={1.4} aria-hidden />
       <p>{search === undefined ? words.empty : words.noMatch(search)}</p>
       {search === undefined && (

@@ -38,7 +38,7 @@ export function AuditPage(): ReactNode {
         <h1>{text.audit.pageTitle}</h1>
         <p className="soft">{text.audit.lead}</p>
       </header>
-      <div className="audit-filters toolbar" role="search">
+      <div className="toolbar" role="search">
         <NativeSelect
           aria-label={text.audit.kind}
           value={kind}
@@ -81,7 +81,7 @@ export function AuditPage(): ReactNode {
 function Empty({ isFiltered }: { isFiltered: boolean }): ReactNode {
   const words = useText().audit;
   return (
-    <div className="empty soft">
+    <div className="empty">
       <IconClipboardList size={30} stroke={1.4} aria-hidden />
       <p>{isFiltered ? words.noMatch : words.empty}</p>
       <p className="soft small">{isFiltered ? words.noMatchHint : words.emptyHint}</p>

@@ -194,7 +194,7 @@ function ChatHead({
   const { text } = useLanguage();
   return (
     <header className="chat-head row bar">
-      <h1 className="chat-title clip">{title ?? text.chat.sessions.start}</h1>
+      <h1 className="clip">{title ?? text.chat.sessions.start}</h1>
       {service !== undefined && !begins && (
         <span className="badge">{service.title ?? service.name}</span>
       )}
@@ -277,7 +277,7 @@ function ChatSide({
 
   return (
     hasColumn && (
-      <aside className="chat-panel column flush" aria-label={text.panel.label}>
+      <aside className="aside column flush" aria-label={text.panel.label}>
         {children}
       </aside>
     )

@@ -188,7 +188,7 @@ const Message = memo(function Message(props: {
 
   return (
     <li className="message stack" data-role={entry.role} data-tone={tone}>
-      {entry.author === "system" && <span className="message-note meta row inline">{text.chat.bySystem}</span>}
+      {entry.author === "system" && <span className="meta row inline">{text.chat.bySystem}</span>}
       <span className="hidden-words">{text.chat.assistant}</span>
       {entry.content !== "" && (
         <div className={tone === undefined ? "answer" : "answer notice stack"}>
@@ -201,12 +201,12 @@ const Message = memo(function Message(props: {
         <Resume entry={entry} conversation={conversation} />
       )}
       {entry.done?.calls && (
-        <span className="message-note meta row inline">{text.chat.calledFor(namesOf(entry.done.calls))}</span>
+        <span className="meta row inline">{text.chat.calledFor(namesOf(entry.done.calls))}</span>
       )}
       {receipts.map((receipt, index) => (
         <ReceiptCard key={index} receipt={receipt} at={entry.at} slots={slots} />
       ))}
-      <span className="message-note meta row inline">
+      <span className="meta row inline">
         <time dateTime={new Date(entry.at).toISOString()}>{whenOf(entry.at, language)}</time>
       </span>
     </li>
@@ -223,7 +223,7 @@ function OwnMessage(props: { entry: Entry; conversation: Conversation }): ReactN
       {entry.content !== "" && <div className="bubble verbatim">{entry.content}</div>}
       <FileLinks files={filesOf(entry)} />
       {entry.status === "queued" && (
-        <span className="message-note meta row inline">
+        <span className="meta row inline">
           <IconClock size={13} aria-hidden /> {text.chat.queued}
         </span>
       )}
@@ -354,7 +354,7 @@ function Answering({ turn, onReattach }: { turn: RunningTurn; onReattach: () => 
           </div>
         </div>
       ) : (
-        <span className="message-note meta row inline working">
+        <span className="meta row inline">
           <span className="pulse" aria-hidden />
           {turn.connection === "reconnecting"
             ? text.shell.connection.reconnecting
@@ -370,7 +370,7 @@ function Answering({ turn, onReattach }: { turn: RunningTurn; onReattach: () => 
         </span>
       )}
       {turn.problem !== undefined && turn.connection !== "lost" && (
-        <p className="message-note meta row inline error-note tight">
+        <p className="meta row inline error-note tight">
           <ErrorWords error={turn.problem} />
         </p>
       )}
@@ -382,7 +382,7 @@ function Thinking(): ReactNode {
   const text = useText();
   return (
     <li className="message stack" data-role="assistant">
-      <span className="message-note meta row inline working">
+      <span className="meta row inline">
         <span className="pulse" aria-hidden />
         {text.chat.sending}
       </span>

@@ -28,7 +28,7 @@ export function ReceiptCard({
           <IconCheck size={15} stroke={2.4} aria-hidden />
         </span>
         <span className="strong">{text.chat.receipt}</span>
-        {state !== "" && <span className="receipt-status end strong">{state}</span>}
+        {state !== "" && <span className="end strong good-words">{state}</span>}
       </header>
       {typeof amount === "number" && (
         <p className="receipt-amount cluster baseline between">

@@ -95,7 +95,7 @@ function Bars({ chart, label }: { chart: ChartDays; label: string }): ReactNode 
           </span>
         ))}
       </div>
-      <figcaption className="soft small">
+      <figcaption className="soft small row between">
         <span>{dayOf(days[0]!, language)}</span>
         {days.length > 1 && <span>{dayOf(days.at(-1)!, language)}</span>}
       </figcaption>
@@ -108,7 +108,7 @@ function Legend({ chart: { series } }: { chart: ChartDays }): ReactNode {
   return (
     <ul className="costs-legend small toolbar">
       {series.map(({ id, name }, nth) => (
-        <li key={id} data-series={nth}>
+        <li className="row" key={id} data-series={nth}>
           {id === "" ? words.chart.others : name}
         </li>
       ))}

@@ -44,7 +44,7 @@ export function CostsPage(): ReactNode {
         <h1>{text.costs.pageTitle}</h1>
         <p className="soft">{text.costs.lead}</p>
       </header>
-      <div className="costs-filters toolbar" role="search">
+      <div className="toolbar" role="search">
         <NativeSelect
           aria-label={text.costs.span}
           value={days}
@@ -97,7 +97,7 @@ function Sums({ costs, days, search }: { costs: Costs; days: number; search: str
     <>
       <Budgets budgets={costs.budgets} />
       {costs.total.calls === 0 ? (
-        <div className="empty soft">
+        <div className="empty">
           <IconCoins size={30} stroke={1.4} aria-hidden />
           <p>{words.empty}</p>
           <p className="soft small">
@@ -204,7 +204,11 @@ function Budgets({ budgets }: { budgets: readonly CostBudget[] }): ReactNode {
       )}
       <ul className="stack loose">
         {budgets.map(({ of, per, agent, name, unit, most, used }) => (
-          <li className="cluster between" key={`${of} ${agent ?? ""} ${unit}`} data-over={used !== null && used >= most}>
+          <li
+            className="cluster between"
+            key={`${of} ${agent ?? ""} ${unit}`}
+            data-over={used !== null && used >= most}
+          >
             <span>{of === "agent" ? words.ofAgent(name ?? "") : words.of[of]}</span>
             <span className="soft">
               {used === null

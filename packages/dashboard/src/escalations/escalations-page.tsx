@@ -182,7 +182,7 @@ function Empty({
 }): ReactNode {
   const text = useText();
   return (
-    <div className="empty soft">
+    <div className="empty">
       <IconChecks size={30} stroke={1.4} aria-hidden />
       <p>{search === "" ? words : text.escalations.noMatch(search)}</p>
       {search === "" && hint !== undefined && <p className="soft small">{hint}</p>}

@@ -22,7 +22,7 @@ export function EventDetail({ row }: { row: LogRow }): ReactNode {
       <p className="toolbar">
         <Subjects event={event} />
       </p>
-      <details>
+      <details className="more">
         <summary>{words.raw}</summary>
         <pre tabIndex={0} aria-label={words.raw}>
           {JSON.stringify(event, null, 2)}

@@ -48,7 +48,7 @@ export function EventRows(props: {
 
   return (
     <div className="event-rows card">
-      {rows.length === 0 && <p className="panel-empty soft">{props.empty}</p>}
+      {rows.length === 0 && <p className="panel-empty">{props.empty}</p>}
       <div
         className="event-scroll scroll"
         ref={scroller}
@@ -78,7 +78,7 @@ export function EventRows(props: {
         </div>
       </div>
       {newer > 0 && (
-        <button type="button" className="event-newer small row newer solid" onClick={toEnd}>
+        <button type="button" className="event-newer newer solid" onClick={toEnd}>
           <IconArrowDown size={14} aria-hidden /> {text.events.newer(newer)}
         </button>
       )}
@@ -194,11 +194,11 @@ function EventButton({
       onClick={() => onPick(row)}
       onKeyDown={onKeyDown}
     >
-      <time className="event-time meta">{clockOf(at)}</time>
-      <span className="event-role meta" data-role={role}>
+      <time className="event-time clip meta">{clockOf(at)}</time>
+      <span className="event-role clip meta" data-role={role}>
         {roles[role] ?? role}
       </span>
-      <span className="event-subject">{sentence(row.event)}</span>
+      <span className="event-subject clip">{sentence(row.event)}</span>
     </button>
   );
 }

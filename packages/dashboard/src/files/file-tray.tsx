@@ -81,7 +81,7 @@ function FileState({ file, onRetry }: { file: Attached; onRetry: () => void }): 
   }
   return (
     <>
-      <span className="file-problem" role="alert">
+      <span className="file-problem error-note" role="alert">
         <ErrorWords error={problem} />
       </span>
       {problem.class !== "input" && (

@@ -112,7 +112,7 @@ function AgentPair({
 }): ReactNode {
   const words = useText().jobs.ask;
   return (
-    <div className="columns">
+    <div className="halves">
       <AgentSelect
         label={words.agent}
         agents={agents}

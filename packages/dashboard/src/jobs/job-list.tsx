@@ -44,7 +44,7 @@ export function JobList({ picked }: { picked: string | undefined }): ReactNode {
           size="compact-sm"
           variant="light"
           color="gray"
-         
+
           rightSection={<IconX size={13} aria-hidden />}
           onClick={() => set({ root: "" })}
         >
@@ -94,7 +94,7 @@ function Filters({
   };
 
   return (
-    <div className="jobs-filters columns" role="search">
+    <div className="jobs-filters halves" role="search">
       <TextInput
         value={search}
         onChange={({ currentTarget }) => write(currentTarget.value)}
@@ -127,7 +127,7 @@ function Filters({
 function Empty({ isFiltered }: { isFiltered: boolean }): ReactNode {
   const words = useText().jobs;
   return (
-    <div className="empty soft">
+    <div className="empty">
       <IconArrowsExchange size={30} stroke={1.4} aria-hidden />
       <p>{isFiltered ? words.noMatch : words.empty}</p>
       <p className="soft small">
@@ -169,8 +169,8 @@ function JobRow({ job, isPicked }: { job: Job; isPicked: boolean }): ReactNode {
         data-picked={isPicked || undefined}
         aria-current={isPicked ? "page" : undefined}
       >
-        <span className="job-row-head row">
-          <strong>
+        <span className="row">
+          <strong className="grow">
             {job.requesterName} → {job.targetName}
           </strong>
           <StatusBadge job={job} />

@@ -78,7 +78,12 @@ function OneJob({ job }: { job: JobDetail }): ReactNode {
   return (
     <article className="job column wide" aria-label={title}>
       <header className="job-head toolbar">
-        <Link to="/jobs" search={filters} className="job-back icon-link" aria-label={text.jobs.toList}>
+        <Link
+          to="/jobs"
+          search={filters}
+          className="job-back icon-link"
+          aria-label={text.jobs.toList}
+        >
           <IconArrowLeft size={18} stroke={1.7} aria-hidden />
         </Link>
         <div className="job-title">
@@ -196,13 +201,13 @@ function Relatives({ job }: { job: JobDetail }): ReactNode {
     <nav className="job-relatives" aria-label={text.jobs.relatives}>
       <ul>
         {parent !== undefined && (
-          <li>
+          <li className="row top">
             <IconCornerLeftUp size={15} aria-hidden />
             <RelativeLink job={parent} words={text.jobs.parent} />
           </li>
         )}
         {job.retryOf !== null && (
-          <li>
+          <li className="row top">
             <IconRotate size={15} aria-hidden />
             <Link to="/jobs/$id" params={{ id: job.retryOf }} search={filters}>
               {text.jobs.retryOf}
@@ -210,20 +215,20 @@ function Relatives({ job }: { job: JobDetail }): ReactNode {
           </li>
         )}
         {children.map((child) => (
-          <li key={child.jobId}>
+          <li className="row top" key={child.jobId}>
             <IconCornerDownRight size={15} aria-hidden />
             <RelativeLink job={child} words={text.jobs.child} />
           </li>
         ))}
         {(parent !== undefined || children.length > 0) && (
-          <li>
+          <li className="row top">
             <IconListTree size={15} aria-hidden />
             <Link to="/jobs/$id" params={{ id: job.jobId }} search={{ root: job.rootId }}>
               {text.jobs.wholeWork}
             </Link>
           </li>
         )}
-        <li>
+        <li className="row top">
           <IconTimeline size={15} aria-hidden />
           <Link to="/traces/$id" params={{ id: job.jobId }}>
             {text.common.chain}

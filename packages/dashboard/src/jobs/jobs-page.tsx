@@ -23,7 +23,7 @@ export function JobsPage(): ReactNode {
   }, [text, id]);
 
   return (
-    <div className="jobs" data-picked={id !== undefined || undefined}>
+    <div className="jobs split" data-picked={id !== undefined || undefined}>
       <JobList picked={id} />
       <Detail key={id ?? ""} id={id} />
     </div>

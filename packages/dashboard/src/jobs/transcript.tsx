@@ -136,7 +136,7 @@ function Now({ job }: { job: JobDetail }): ReactNode {
 
   if (job.waiting !== null) {
     return (
-      <p className="exchange-now" role="status">
+      <p className="exchange-now row small soft" role="status">
         <IconMessageReport size={16} aria-hidden /> {statusWords(job, text.jobs)}
       </p>
     );
@@ -155,7 +155,7 @@ function Now({ job }: { job: JobDetail }): ReactNode {
           </div>
         </div>
       )}
-      <p>
+      <p className="row small soft">
         <span className="pulse" aria-hidden />{" "}
         <span role="status">
           {isSpeaking

@@ -15,7 +15,7 @@ const TICK_MS = 100;
 export function AgentLog({ view }: { view: ConversationView }): ReactNode {
   const text = useText();
   const [newest, ...earlier] = turnLogs(view);
-  if (newest === undefined) return <p className="panel-empty soft">{text.panel.noAgents}</p>;
+  if (newest === undefined) return <p className="panel-empty">{text.panel.noAgents}</p>;
 
   return (
     <div className="panel-sections stack wide">
@@ -28,7 +28,7 @@ export function AgentLog({ view }: { view: ConversationView }): ReactNode {
           <h2 className="panel-title small soft strong">{text.panel.earlierTurns}</h2>
           {earlier.map((log) => (
             <details key={log.turnId} className="turn-log">
-              <summary>
+              <summary className="row">
                 <IconChevronRight size={14} aria-hidden />
                 <TurnTitle log={log} />
               </summary>
@@ -45,8 +45,8 @@ function TurnTitle({ log }: { log: TurnLog }): ReactNode {
   const { text, language } = useLanguage();
   return (
     <span className="turn-title row loose baseline between grow">
-      <span>{log.title === "" ? text.panel.systemTurn : log.title}</span>
-      <span className="meta">
+      <span className="clip strong">{log.title === "" ? text.panel.systemTurn : log.title}</span>
+      <span className="meta rigid">
         {log.at === undefined ? text.panel.status.running : whenOf(log.at, language)}
       </span>
     </span>
@@ -66,7 +66,7 @@ function Agents({ log }: { log: TurnLog }): ReactNode {
   const text = useText();
   if (log.runs.length === 0) {
     return (
-      <p className="panel-empty soft">
+      <p className="panel-empty">
         {log.at === undefined ? text.chat.thinking : text.panel.codeDecided}
       </p>
     );
@@ -100,12 +100,12 @@ function AgentLine({ run }: { run: AgentRun }): ReactNode {
         <StatusMark status={run.status} />
         <span className="hidden-words">{text.panel.status[run.status]}</span>
       </span>
-      <div className="agent-words stack tight">
+      <div className="stack tight">
         <span className="strong">{run.label}</span>
         <span className="meta">{facts.join(" · ")}</span>
-        {run.error !== undefined && <span className="error-note">{run.error}</span>}
+        {run.error !== undefined && <span className="error-note meta">{run.error}</span>}
       </div>
-      <span className="agent-time meta">
+      <span className="meta">
         {run.elapsedMs !== undefined ? (
           spanOf(run.elapsedMs, language)
         ) : run.status === "running" ? (

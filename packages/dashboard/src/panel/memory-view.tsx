@@ -31,7 +31,7 @@ export function MemoryView({
 
   if (!allowed) {
     return (
-      <p className="panel-empty soft">
+      <p className="panel-empty">
         <Prose text={text.panel.memoryOff} />
       </p>
     );
@@ -39,7 +39,7 @@ export function MemoryView({
 
   if (debug.error instanceof DureError && debug.error.class !== "not-found") {
     return (
-      <p className="panel-empty soft">
+      <p className="panel-empty">
         <ErrorWords error={debug.error} />
       </p>
     );

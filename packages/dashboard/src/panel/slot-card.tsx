@@ -62,7 +62,9 @@ export function SlotCard(props: {
       ) : (
         <Slots fields={fields} />
       )}
-      {unclear !== undefined && !editing && <p className="slot-unclear small error-note">{text.panel.unclear}</p>}
+      {unclear !== undefined && !editing && (
+        <p className="slot-unclear small error-note">{text.panel.unclear}</p>
+      )}
     </section>
   );
 }
@@ -142,7 +144,7 @@ function Slots({ fields }: { fields: SlotFields }): ReactNode {
       {fields.map(({ slot, value, error }) => (
         <div key={slot.name} data-missing={(slot.required && value === "") || undefined}>
           <dt>{slot.label}</dt>
-          <dd>
+          <dd className="stack tight">
             {value === "" ? (
               <span className="soft">
                 {slot.required ? `${slotEmpty} · ${required}` : slotEmpty}
@@ -150,7 +152,7 @@ function Slots({ fields }: { fields: SlotFields }): ReactNode {
             ) : (
               shownFact(slot.name, value, speaking, slot)
             )}
-            {error !== undefined && <span className="error-note">{error}</span>}
+            {error !== undefined && <span className="error-note meta">{error}</span>}
           </dd>
         </div>
       ))}

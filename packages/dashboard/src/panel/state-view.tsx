@@ -110,7 +110,8 @@ function Receipts({
 
 function RawState({ state }: { state: JsonObject }): ReactNode {
   const text = useText();
-  if (Object.keys(state).length === 0) return <p className="panel-empty soft">{text.panel.noState}</p>;
+  if (Object.keys(state).length === 0)
+    return <p className="panel-empty">{text.panel.noState}</p>;
 
   return (
     <details className="raw more">
@@ -174,7 +175,9 @@ function Task({ task, service }: { task: BatchTask; service: ServiceInfo | undef
       <span className="soft">{task.index}</span>
       <span>
         {words.join(" · ")}
-        {task.code !== undefined && <span className="queue-why error-note meta">{labelOf(task.code, text)}</span>}
+        {task.code !== undefined && (
+          <span className="queue-why error-note meta">{labelOf(task.code, text)}</span>
+        )}
       </span>
       <span className="queue-mark meta strong">{text.panel.marks[task.mark]}</span>
     </li>

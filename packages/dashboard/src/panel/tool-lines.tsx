@@ -51,13 +51,13 @@ function ReadTools({ turnId }: { turnId: string }): ReactNode {
   });
   if (error !== null) {
     return (
-      <p className="panel-empty soft">
+      <p className="panel-empty">
         <ErrorWords error={error} />
       </p>
     );
   }
-  if (data === undefined) return <p className="panel-empty soft">{text.panel.tools.reading}</p>;
-  if (data.length === 0) return <p className="panel-empty soft">{text.panel.tools.none}</p>;
+  if (data === undefined) return <p className="panel-empty">{text.panel.tools.reading}</p>;
+  if (data.length === 0) return <p className="panel-empty">{text.panel.tools.none}</p>;
   return <ToolList tools={data} />;
 }
 
@@ -92,23 +92,21 @@ function ToolLine({ tool }: { tool: ToolRun }): ReactNode {
         <StatusMark status={status} />
         <span className="hidden-words">{text.panel.tools.status[status]}</span>
       </span>
-      <div className="agent-words stack tight">
+      <div className="stack tight">
         <code className="strong">{tool.tool}</code>
         <span className="meta">{facts.join(" · ")}</span>
         {status === "asks" ? (
           <span className="meta">{text.panel.tools.status.asks}</span>
         ) : (
           error && (
-            <span className="error-note">
+            <span className="error-note meta">
               <ToolError error={error} />
             </span>
           )
         )}
         <ToolValues tool={tool} />
       </div>
-      <span className="agent-time meta">
-        {elapsedMs === undefined ? "" : spanOf(elapsedMs, language)}
-      </span>
+      <span className="meta">{elapsedMs === undefined ? "" : spanOf(elapsedMs, language)}</span>
     </li>
   );
 }

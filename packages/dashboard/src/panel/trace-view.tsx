@@ -14,7 +14,7 @@ import { waterfallOf } from "./waterfall.ts";
  */
 export function TraceView({ trace }: { trace: Trace | undefined }): ReactNode {
   const { text, language } = useLanguage();
-  if (trace === undefined) return <p className="panel-empty soft">{text.panel.noTrace}</p>;
+  if (trace === undefined) return <p className="panel-empty">{text.panel.noTrace}</p>;
 
   const tokensIn = trace.agents.reduce((total, agent) => total + agent.tokensIn, 0);
   const tokensOut = trace.agents.reduce((total, agent) => total + agent.tokensOut, 0);
@@ -31,7 +31,7 @@ export function TraceView({ trace }: { trace: Trace | undefined }): ReactNode {
           >
             <div className="row loose top between">
               <span>{agent?.agent ?? text.panel.traceRest}</span>
-              <span className="trace-time meta">{spanOf(elapsedMs, language)}</span>
+              <span className="meta">{spanOf(elapsedMs, language)}</span>
             </div>
             <div className="trace-track track" aria-hidden>
               <span

@@ -57,7 +57,7 @@ export function BeforePage(): ReactNode {
         <Link to="/plans" className="icon-link" aria-label={text.plans.before.toPlans}>
           <IconArrowLeft size={18} stroke={1.7} aria-hidden />
         </Link>
-        <div>
+        <div className="grow">
           <h1>{text.plans.before.title(plan)}</h1>
           {before.error === null && <p className="soft">{text.plans.before.lead}</p>}
         </div>
@@ -177,7 +177,7 @@ function Where({ repository, base }: { repository: string; base: string }): Reac
   return (
     <details className="more" open={repository !== "" || base !== "" || undefined}>
       <summary>{words.where}</summary>
-      <form className="before-where toolbar bottom" onSubmit={submit}>
+      <form className="toolbar bottom" onSubmit={submit}>
         <TextInput
           size="sm"
           maxLength={1_000}
@@ -275,7 +275,7 @@ function PlanFacts({ view, choice }: { view: PlanView; choice: RunChoice }): Rea
   ];
 
   return (
-    <dl className="run-facts terms">
+    <dl className="terms">
       {rows.map(([label, value]) => (
         <div key={label}>
           <dt>{label}</dt>
@@ -293,7 +293,7 @@ function Warnings({ warnings }: Pick<PlanView, "warnings">): ReactNode {
       <h2>{words.warnings}</h2>
       <ul className="stack">
         {warnings.map((warning, index) => (
-          <li className="row top" key={index}>
+          <li className="row top warns" key={index}>
             <IconAlertTriangle size={15} aria-hidden />{" "}
             <span>
               <CodedText words={words.warningWords} coded={warning} sentence={warning.message} />

@@ -169,7 +169,7 @@ function Whole({
 
   return (
     <section className="plan-found stack" aria-label={words.problemList}>
-      <p role="status" className="row verdict" data-tone={isWhole ? "good" : "bad"}>
+      <p role="status" className="row verdict strong" data-tone={isWhole ? "good" : "bad"}>
         <Icon size={16} aria-hidden />
         <span>{isWhole ? words.whole : words.problems(draft.problemCount)}</span>
       </p>

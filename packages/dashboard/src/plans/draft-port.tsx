@@ -100,7 +100,7 @@ function Words({ port, set, onWrite }: FieldProps): ReactNode {
           minRows={1}
           maxRows={8}
           spellCheck={false}
-          className="draft-lines"
+          classNames={{ input: "mono" }}
           label={fields[name]}
           value={(set[name] ?? port[name]).join("\n")}
           onChange={({ currentTarget: { value } }) => onWrite({ [name]: value.split("\n") })}
@@ -108,7 +108,7 @@ function Words({ port, set, onWrite }: FieldProps): ReactNode {
       ))}
       <TextInput
         size="sm"
-        className="draft-lines"
+        classNames={{ input: "mono" }}
         label={fields.acceptance}
         maxLength={8_000}
         value={set.acceptance ?? port.acceptance}

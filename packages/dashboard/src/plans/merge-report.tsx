@@ -51,7 +51,7 @@ function Integration({
 
   return (
     <div className="report-part stack tight">
-      <p className="row verdict" data-tone={passed ? "good" : "bad"}>
+      <p className="row verdict strong" data-tone={passed ? "good" : "bad"}>
         <Icon size={16} aria-hidden />
         <span>
           {words.integration}: {verdict}

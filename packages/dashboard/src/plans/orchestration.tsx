@@ -37,11 +37,7 @@ function OwnTranscript({ run }: { run: RunDetail }): ReactNode {
   const steps = run.orchestrator;
 
   return (
-    <details
-      className="more"
-      open={isOpen}
-      onToggle={(event) => setOpen(event.currentTarget.open)}
-    >
+    <details className="more" open={isOpen} onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>{transcript}</summary>
       {isOpen && (
         <TranscriptView

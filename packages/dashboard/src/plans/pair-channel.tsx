@@ -45,7 +45,7 @@ function Message({ port, message }: { port: PortDetail; message: ChannelMessage 
 
   return (
     <>
-      <p className="pair-head small cluster">
+      <p className="small cluster">
         <Icon size={15} aria-hidden />
         <strong>{words.fromTo(memberOf(message.from), memberOf(message.to))}</strong>
         <span className="soft">{words.messageTypes[message.type]}</span>

@@ -40,9 +40,11 @@ export function PatchView({
 
   return (
     <details className="patch card" open={isOpen || said.length > 0}>
-      <summary>
+      <summary className="row small">
         <code>{patch.path}</code>
-        {said.length > 0 && <span className="patch-said rigid">{words.commentCount(said.length)}</span>}
+        {said.length > 0 && (
+          <span className="rigid good-words">{words.commentCount(said.length)}</span>
+        )}
         <span className="soft rigid">
           +{patch.added} −{patch.removed}
         </span>

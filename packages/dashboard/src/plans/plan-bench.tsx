@@ -168,7 +168,7 @@ function FileFields({
 }): ReactNode {
   const words = useText().plans.bench;
   return (
-    <div className="plan-bench-row toolbar bottom">
+    <div className="toolbar bottom">
       <TextInput
         size="sm"
         label={words.file}
@@ -230,7 +230,7 @@ function Found({
     <div className="plan-found stack">
       <p
         role="status"
-        className="row verdict"
+        className="row verdict strong"
         data-tone={isStale ? undefined : problems.length === 0 ? "good" : "bad"}
       >
         {problems.length === 0 ? (

@@ -346,7 +346,7 @@ function RunRow({ run }: { run: ListedRun }): ReactNode {
 
 function Empty({ words, hint }: { words: string; hint?: string }): ReactNode {
   return (
-    <div className="plans-empty empty soft">
+    <div className="plans-empty empty">
       <IconSitemap size={30} stroke={1.4} aria-hidden />
       <p>{words}</p>
       {hint !== undefined && (

@@ -196,7 +196,9 @@ function PortBox({
           <PortMark status={port.status} />
           {isCritical && <Critical />}
         </span>
-        <strong title={port.title}>{port.title}</strong>
+        <strong className="clip" title={port.title}>
+          {port.title}
+        </strong>
         <PortState port={port} sign={sign} />
       </Link>
       <Handle type="source" position={Position.Right} isConnectable={false} />

@@ -198,9 +198,7 @@ function Now({ port, sign }: { port: PortDetail; sign: Sign | undefined }): Reac
         <strong>{who === "" ? words.now : who}</strong>
         {number > 0 && <span className="soft">{text.plans.run.tryOf(number, most)}</span>}
         {sign !== undefined && sign.member !== null && (
-          <span className="soft end">
-            {words.lastSign(roundSpanOf(now - sign.at, language))}
-          </span>
+          <span className="soft end">{words.lastSign(roundSpanOf(now - sign.at, language))}</span>
         )}
       </p>
       <p>{sign === undefined || sign.task === "" ? words.noTask : sign.task}</p>
@@ -255,7 +253,7 @@ function PortFacts({ port, sign }: { port: PortDetail; sign: Sign | undefined })
   ];
 
   return (
-    <dl className="run-facts terms">
+    <dl className="terms">
       {rows.map(([name, value]) => (
         <div key={name}>
           <dt>{name}</dt>

@@ -96,7 +96,7 @@ function Target({ id, target }: { id: string; target: PublishTarget }): ReactNod
   const { remote, branch, base, title, pullRequest } = target;
 
   return (
-    <dl id={id} className="run-facts terms">
+    <dl id={id} className="terms">
       <div>
         <dt>{words.publishRemote}</dt>
         <dd>

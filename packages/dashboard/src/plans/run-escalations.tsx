@@ -44,7 +44,7 @@ export function RunEscalations({
 
   return (
     <section
-      className="run-escalations stack"
+      className="run-escalations stack rigid"
       aria-label={port === undefined ? words : `${words}: ${titleOf(port)}`}
     >
       <h2>{port === undefined ? `${words} (${items.length})` : words}</h2>

@@ -130,7 +130,7 @@ function Facts({ run }: { run: RunDetail }): ReactNode {
   ];
 
   return (
-    <dl className="run-facts terms">
+    <dl className="terms">
       {rows.map(([name, value]) => (
         <div key={name}>
           <dt>{name}</dt>

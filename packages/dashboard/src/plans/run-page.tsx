@@ -99,7 +99,12 @@ function OneRun({ run, isCut }: { run: RunDetail; isCut: boolean }): ReactNode {
         </p>
       )}
       <div className="run-parts split grow">
-        <div className="run-main column scroll wide grow" role="region" aria-label={run.plan} tabIndex={0}>
+        <div
+          className="run-main column scroll wide grow"
+          role="region"
+          aria-label={run.plan}
+          tabIndex={0}
+        >
           <RunHead run={run} isHeading={port === undefined} />
           {run.report !== null && <MergeReport run={run} report={run.report} />}
           <div className="run-work column wide">
@@ -109,7 +114,7 @@ function OneRun({ run, isCut }: { run: RunDetail; isCut: boolean }): ReactNode {
           {run.orchestrator.length > 0 && <Orchestration run={run} />}
         </div>
         {port !== undefined && (
-          <aside className="run-side scroll" aria-label={picked?.title ?? port} tabIndex={0}>
+          <aside className="run-side aside scroll" aria-label={picked?.title ?? port} tabIndex={0}>
             <PortPanel key={port} run={run} port={port} sign={signs[port]} />
           </aside>
         )}

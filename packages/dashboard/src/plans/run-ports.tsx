@@ -122,7 +122,7 @@ function PortList({
     .filter((level) => level.shown.length > 0);
 
   return (
-    <div className="port-list stack loose">
+    <div className="stack loose">
       {run.ports.length >= SEARCH_FROM && <Search search={search} onSearch={setSearch} />}
       {shown.length === 0 && <p className="soft">{words.noPort}</p>}
       {shown.map(({ level, ids, shown: rows }) => (
@@ -167,7 +167,7 @@ function Level({
       <h3 id={heading}>
         {title} <span className="soft small">{facts}</span>
       </h3>
-      <ul>{children}</ul>
+      <ul className="tiles">{children}</ul>
     </section>
   );
 }
@@ -204,9 +204,7 @@ function PortRow({
         <PortMark status={port.status} />
       </span>
       <PortState port={port} sign={sign} />
-      {needs.length > 0 && (
-        <span className="clamp meta">{words.needs(needs.join(", "))}</span>
-      )}
+      {needs.length > 0 && <span className="clamp meta">{words.needs(needs.join(", "))}</span>}
       {port.because !== null && (
         <span className="clamp meta">
           <BecauseLine because={port.because} />

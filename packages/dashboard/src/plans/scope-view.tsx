@@ -109,7 +109,7 @@ function Violations({ all }: { all: readonly PlanViolation[] }): ReactNode {
   const heading = useId();
 
   return (
-    <section className="port-violations note bad">
+    <section className="note bad">
       <h2 id={heading}>{`${words.violations} (${all.length})`}</h2>
       <ul className="stack" aria-labelledby={heading}>
         {all.map((one, index) => (

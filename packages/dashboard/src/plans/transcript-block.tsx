@@ -114,7 +114,7 @@ function Head({
   const Icon = ICONS[line.kind];
 
   return (
-    <p className="transcript-head small cluster">
+    <p className="small cluster">
       <Icon size={15} stroke={1.8} aria-hidden />
       <strong>{words.kinds[line.kind]}</strong>
       {title !== "" && (
@@ -172,7 +172,7 @@ function Folded({ line, search }: { line: TranscriptLine; search: string }): Rea
     >
       <summary className="row small">
         <Icon size={15} stroke={1.8} aria-hidden />
-        <strong>{words.kinds[line.kind]}</strong>
+        <strong className="rigid">{words.kinds[line.kind]}</strong>
         {!isOpen && <span className="soft clip">{line.text.trim().slice(0, 160)}</span>}
       </summary>
       {isOpen && <Excerpt line={line} search={search} />}

@@ -35,7 +35,7 @@ export function TranscriptView({ run, port, isWorkedOn }: TranscriptProps): Reac
 
   return (
     <div className="port-part stack loose transcript">
-      <div className="transcript-tools toolbar">
+      <div className="toolbar">
         <TextInput
           size="sm"
           value={typed}

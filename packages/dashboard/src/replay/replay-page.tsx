@@ -74,7 +74,11 @@ function Replayed({ turn }: { turn: ReplayableTurn }): ReactNode {
 
   return (
     <div className="replay page" tabIndex={0} role="region" aria-label={words.title}>
-      <Link to="/chat/$session" params={{ session: turn.sessionId }} className="row inline plain good-words">
+      <Link
+        to="/chat/$session"
+        params={{ session: turn.sessionId }}
+        className="row inline plain good-words"
+      >
         <IconArrowLeft size={16} stroke={1.7} aria-hidden /> {words.toChat}
       </Link>
       <header>
@@ -126,7 +130,8 @@ function Change(props: {
     onRun({ model: model.trim() || undefined, prompts: changed });
   };
 
-  if (turn.replayed.length === 0) return <p className="replay-card card stack loose soft">{words.noAgents}</p>;
+  if (turn.replayed.length === 0)
+    return <p className="replay-card card stack loose soft">{words.noAgents}</p>;
   return (
     <form className="replay-card card stack loose" onSubmit={submit}>
       <TextInput
@@ -226,9 +231,9 @@ function Calls({ calls }: { calls: TurnReplay["calls"] }): ReactNode {
   return (
     <>
       <h3>{words.calls}</h3>
-      <ul className="replay-calls stack">
+      <ul className="stack">
         {calls.map(({ tool, args, answer }, index) => (
-          <li key={index} data-refused={answer === "refused" || undefined}>
+          <li className="stack tight" key={index} data-refused={answer === "refused" || undefined}>
             <code>
               {tool}({JSON.stringify(args)})
             </code>

@@ -91,7 +91,7 @@ export function MessageLog(props: MessageLogProps): ReactNode {
         ))}
       </ol>
       {!following && (
-        <button type="button" className="room-newer small row inline newer solid" onClick={toEnd}>
+        <button type="button" className="room-newer newer solid" onClick={toEnd}>
           <IconArrowDown size={15} aria-hidden />
           {newer > 0 ? text.rooms.newer(newer) : text.common.toBottom}
         </button>

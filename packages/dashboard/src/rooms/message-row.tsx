@@ -68,7 +68,11 @@ export const MessageRow = memo(function MessageRow(props: MessageRowProps): Reac
       <div className="room-message-body stack tight">
         <RowHead message={message} under={under} time={time} />
         {replied !== undefined && (
-          <button type="button" className="room-reply meta row inline bare" onClick={() => onJump(replied.id)}>
+          <button
+            type="button"
+            className="room-reply meta row inline bare"
+            onClick={() => onJump(replied.id)}
+          >
             <IconCornerUpLeft size={13} aria-hidden />
             <span>{text.rooms.replyTo(replied.authorName)}</span>
             <span className="room-reply-words clip">{plainOf(replied, agents)}</span>
@@ -151,7 +155,9 @@ function NoticeRow({ message, lit, agents }: MessageRowProps): ReactNode {
         <WaitButtons message={message} />
         <DeliveryNote message={message} />
       </div>
-      <time className="meta" dateTime={new Date(message.at).toISOString()}>{whenOf(message.at, language)}</time>
+      <time className="meta" dateTime={new Date(message.at).toISOString()}>
+        {whenOf(message.at, language)}
+      </time>
     </li>
   );
 }

@@ -54,7 +54,7 @@ export function PlacePanel(props: {
           <h2 className="panel-title small soft strong">{text.rooms.panel.agents}</h2>
           <ul className="room-people stack tight">
             {agents.map((agent) => (
-              <li key={agent.id}>
+              <li className="row" key={agent.id}>
                 <Portrait name={agent.displayName} kind="agent" />
                 <AgentLink id={agent.id}>{agent.displayName}</AgentLink>
                 {place.deaf?.includes(agent.id) === true ? (
@@ -97,13 +97,13 @@ function Participants({
     <section aria-label={text.rooms.panel.participants}>
       <h2 className="panel-title small soft strong">{text.rooms.panel.participants}</h2>
       {thread.participants.length === 0 && (
-        <p className="panel-empty soft">{text.rooms.panel.noParticipants}</p>
+        <p className="panel-empty">{text.rooms.panel.noParticipants}</p>
       )}
       <ul className="room-people stack tight">
         {thread.participants.map((id) => {
           const agent = agents.find((one) => one.id === id);
           return (
-            <li key={id}>
+            <li className="row" key={id}>
               <Portrait name={nameOf(id)} kind="agent" />
               <AgentLink id={id}>{nameOf(id)}</AgentLink>
               {agent !== undefined && <OnlineDot agent={agent} />}
@@ -162,7 +162,7 @@ function Threads({
         {current === undefined ? text.rooms.panel.threads : text.rooms.panel.otherThreads}
       </h2>
       {threads.isSuccess && all.length === 0 && (
-        <p className="panel-empty soft">
+        <p className="panel-empty">
           {text.rooms.panel.noThreads} {text.rooms.panel.noThreadsHint}
         </p>
       )}
@@ -182,7 +182,7 @@ function Threads({
         />
       )}
       {all.length > 0 && shown.length === 0 && (
-        <p className="panel-empty soft">{text.rooms.panel.noThreadMatch(search.trim())}</p>
+        <p className="panel-empty">{text.rooms.panel.noThreadMatch(search.trim())}</p>
       )}
       <ul className="thread-list stack">
         {shown.map((thread) => (
@@ -213,9 +213,9 @@ function ThreadCard({
       data-active={isCurrent || undefined}
       aria-current={isCurrent ? "page" : undefined}
     >
-      <span className="thread-name row top strong">
+      <span className="row top strong">
         <IconMessage2 size={15} stroke={1.7} aria-hidden />
-        <span>{thread.name}</span>
+        <span className="grow">{thread.name}</span>
         {!isCurrent && <UnreadMark count={thread.unread ?? 0} />}
       </span>
       <span className="meta cluster baseline">

@@ -114,7 +114,7 @@ function PlaceSide({ side, children }: { side: Side; children: ReactNode }): Rea
 
   return (
     side.isColumn && (
-      <aside className="room-panel scroll" aria-label={words.label}>
+      <aside className="aside scroll" aria-label={words.label}>
         {children}
       </aside>
     )
@@ -250,9 +250,13 @@ function PlaceHead({
       </h1>
       {agent !== undefined && <OnlineDot agent={agent} />}
       {place.kind === "channel" && place.defaultAgent != null && (
-        <span className="room-fact badge">{text.rooms.defaultAgent(nameOf(place.defaultAgent))}</span>
+        <span className="room-fact badge">
+          {text.rooms.defaultAgent(nameOf(place.defaultAgent))}
+        </span>
       )}
-      {place.adapter !== "web" && <span className="room-fact badge">{text.rooms.on(place.adapter)}</span>}
+      {place.adapter !== "web" && (
+        <span className="room-fact badge">{text.rooms.on(place.adapter)}</span>
+      )}
       <div className="row flush top end rigid">{children}</div>
     </header>
   );
@@ -310,7 +314,7 @@ function Banner({ who, place }: { who: Speaker; place: Room }): ReactNode {
   return (
     <div className="room-banner banner warns" data-state={state} role="status">
       <Icon size={18} stroke={1.7} aria-hidden />
-      <p>
+      <p className="grow">
         <strong>{what}</strong> <span>{hint}</span>
         {lift.error !== null && (
           <span className="error-note">

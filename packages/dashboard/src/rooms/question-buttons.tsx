@@ -30,12 +30,7 @@ export function QuestionButtons({ message }: { message: RoomMessage }): ReactNod
   }
   return (
     <>
-      <div
-        className="toolbar"
-        role="group"
-        aria-label={text.rooms.question.answers}
-        ref={group}
-      >
+      <div className="toolbar" role="group" aria-label={text.rooms.question.answers} ref={group}>
         {buttons.map((button, index) => (
           <Button
             key={button.value}

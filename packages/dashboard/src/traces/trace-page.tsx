@@ -172,9 +172,7 @@ function Foot({ row: { node, afterMs, spanMs } }: { row: TraceRow }): ReactNode 
       agents.map(({ agent, elapsedMs }) => `${agent} ${spanOf(elapsedMs, language)}`).join(", "),
   ];
 
-  return (
-    <p className="soft small">{parts.filter((part) => part !== false).join(" · ")}</p>
-  );
+  return <p className="soft small">{parts.filter((part) => part !== false).join(" · ")}</p>;
 }
 
 const TONES = {
