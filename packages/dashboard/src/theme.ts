@@ -94,6 +94,7 @@ const scales = {
   "--text-lg": "1rem",
   "--text-xl": "1.25rem",
   "--text-2xl": "1.5rem",
+  "--text-3xl": "clamp(1.5rem, 4vw, 1.875rem)",
   "--text-code": "0.875em",
   "--leading-tight": "1.4",
   "--leading": "1.55",

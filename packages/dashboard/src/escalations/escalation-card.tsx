@@ -206,7 +206,7 @@ function Footer({
   const agent = agentOf(escalation);
 
   return (
-    <footer className="meta cluster loose">
+    <footer className="meta cluster">
       {place === "inbox" && agent !== undefined && <AgentWords id={agent} />}
       {place === "inbox" &&
         linksOf(source).map((link) => <SourceWords key={link.kind} link={link} />)}

@@ -110,8 +110,7 @@ function Receipts({
 
 function RawState({ state }: { state: JsonObject }): ReactNode {
   const text = useText();
-  if (Object.keys(state).length === 0)
-    return <p className="panel-empty">{text.panel.noState}</p>;
+  if (Object.keys(state).length === 0) return <p className="panel-empty">{text.panel.noState}</p>;
 
   return (
     <details className="raw more">
