@@ -235,7 +235,7 @@ describe("a mention", { timeout: 60_000 }, () => {
       await page.mouse.move(0, 0);
       await page.getByRole("tooltip").waitFor({ state: "detached" });
       await field(page).focus();
-      while ((await page.evaluate(() => document.activeElement?.className)) !== "role") {
+      while (!(await page.evaluate(() => document.activeElement?.classList.contains("role")))) {
         await page.keyboard.press("Shift+Tab");
       }
       await page.getByRole("tooltip").waitFor(); // the newest message's

@@ -69,7 +69,7 @@ function Frame({ me }: { me: Me }): ReactNode {
         <ActionIcon
           variant="subtle"
           color="gray"
-          size="lg"
+          size={32}
           aria-label={text.shell.nav.open}
           onClick={() => setOpen(true)}
         >
