@@ -110,7 +110,7 @@ const scales = {
   "--width-md": "260px",
   "--width-lg": "360px",
   "--width-xl": "560px",
-  "--width-text": "720px",
+  "--width-text": "760px",
   "--width-page": "1040px",
   "--fill": "color-mix(in srgb, var(--ink) 6%, transparent)",
   "--fill-strong": "color-mix(in srgb, var(--ink) 9%, transparent)",
