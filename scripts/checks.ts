@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { describeAir, figuresOver, measureAir, readExceptions, troubleWith } from "./air.ts";
 import { checkLayers } from "./layers.ts";
+import { checkStructure } from "./structure.ts";
 import { pack, tryPackage, type Published } from "./package.ts";
 import {
   countUnreleased,
@@ -34,6 +35,7 @@ export const CHECKS: readonly Check[] = [
     run: (env) => judge(runTool("oxlint", ["--type-aware", "--deny-warnings"], { env })),
   },
   { name: "layers", run: () => checkLayers(root) },
+  { name: "structure", run: checkStructure },
   { name: "package", run: checkPackedExports },
   { name: "unused", run: (env) => judge(runTool("knip", ["--no-progress"], { env })) },
   { name: "air", run: checkAir },

@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { isOverTime, MAX_CHECK_MS, withinTime } from "./within-time.ts";
 
 /** The thread stands still and takes no CPU. */
@@ -40,7 +40,10 @@ test("a process that never gets to its check gives it up after four", () => {
   expect(tries).toBe(4);
 });
 
-test("a loop without end is ended once", () => {
+test("a loop without end that had the processor is ended once", () => {
+  const spent = [0, MAX_CHECK_MS * 1_000].map((user) => ({ user, system: 0 }));
+  const usage = vi.spyOn(process, "cpuUsage").mockImplementation(() => spent.shift()!);
+  onTestFinished(() => usage.mockRestore());
   let tries = 0;
 
   const isOver = overTimeOf(() => {
