@@ -31,7 +31,7 @@ const LIMITS: Structure = {
   lines: 238_000,
   dashboardLines: 32_700,
   styleLines: 3_000,
-  scriptLines: 16_600,
+  scriptLines: 16_640,
   oneImporterPercent: 38,
   oneUserPercent: 49.5,
   calledOncePercent: 64,
@@ -42,7 +42,7 @@ const SOURCE = /^packages\/[^/]+\/src\/.*\.(?:tsx?|css)$/;
 const FOR_TESTS = /\.test\.tsx?$|\/test-[^/]+$/;
 const SCRIPT = /^scripts\/.*\.(?:ts|mjs)$/;
 
-export async function measureStructure(): Promise<Structure> {
+async function measureStructure(): Promise<Structure> {
   const { stdout } = await run("git", ["ls-files"]);
   const listed = stdout.split("\n").filter(Boolean);
   const texts = new Map<string, string>();

@@ -171,8 +171,9 @@ export const TEXTS = {
     describe: (_slots, shown) => visitKo(shown),
     confirmQuestion: ({ deed, number }, shown) => {
       if (deed === "cancel") return `예약 ${number}, 취소할까요?`;
-      if (deed === "reschedule")
+      if (deed === "reschedule") {
         return `예약 ${number}, ${josa(whenKo(shown), "으로/로")} 옮길까요?`;
+      }
       return `${josa(visitKo(shown), "으로/로")} 예약할까요?`;
     },
     receipt: (slots, { number }, shown) => {

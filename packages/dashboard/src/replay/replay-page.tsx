@@ -130,8 +130,9 @@ function Change(props: {
     onRun({ model: model.trim() || undefined, prompts: changed });
   };
 
-  if (turn.replayed.length === 0)
+  if (turn.replayed.length === 0) {
     return <p className="replay-card card stack loose soft">{words.noAgents}</p>;
+  }
   return (
     <form className="replay-card card stack loose" onSubmit={submit}>
       <TextInput

@@ -34,7 +34,7 @@ const { panels } = JSON.parse(boardText) as { panels: readonly Panel[] };
 const MADE = new Set(metrics.match(/(?<=")dure_[a-z_]+(?=")/g));
 
 /** Variables that dure reads. */
-const KNOWN = Object.values(VARIABLES).map(({ name }) => name as string);
+const KNOWN = Object.values(VARIABLES).map(({ name }) => name);
 
 function read(file: string): Promise<string> {
   return readFile(path.join(root, file), "utf8");
