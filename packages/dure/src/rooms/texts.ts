@@ -1,4 +1,3 @@
-import type { Stopped } from "../wire/rooms.ts";
 import type { Locale } from "../kernel/locales.ts";
 import type { GoneReason } from "../kernel/rooms.ts";
 /** Every sentence that rooms say to people, in both languages. */
