@@ -34,7 +34,7 @@ test.for([
   ],
   [
     "max-lines-per-function",
-    `export function f() {\n  let n = 0;\n${"  n++;\n".repeat(60)}  return n;\n}\n`,
+    `export function f() {\n  let n = 0;\n${"  n++;\n".repeat(80)}  return n;\n}\n`,
   ],
   [
     "max-lines-per-class",

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { DureClient } from "dure/client";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";

@@ -1,4 +1,4 @@
-/** The style sheets take every size from the tokens in theme.ts, and stay short. */
+/** The style sheets take every size from the tokens in theme.ts. */
 
 import { readdir, readFile } from "node:fs/promises";
 import path from "node:path";
@@ -7,7 +7,6 @@ import { expect, test } from "vitest";
 import { tokens } from "../src/theme.ts";
 
 const SOURCES = path.join(import.meta.dirname, "../src");
-const MOST_LINES = 3_000;
 
 /** All but `1px`; shares of the screen or the parent are not sizes, and no token can be a query. */
 const SIZE = /(?<![\w.])(?!1px\b)\d*\.?\d+(?:px|r?em|ch|ex|pt)\b/u;
@@ -34,10 +33,6 @@ test("every custom property that the style sheets read has a value", async () =>
   const read = lines.flatMap(({ line }) => line.match(/(?<=var\()--[\w-]+/gu) ?? []);
 
   expect(read.filter((name) => !known.has(name) && !FOREIGN.test(name))).toEqual([]);
-});
-
-test(`the style sheets have at most ${MOST_LINES} lines`, async () => {
-  expect((await sheetLines()).length).toBeLessThanOrEqual(MOST_LINES);
 });
 
 async function sheetLines(): Promise<readonly { readonly sheet: string; readonly line: string }[]> {

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { FULL } from "../../dure/src/kernel/test-tiers.ts";
 import { DureClient } from "dure/client";
 import { expect, test } from "vitest";

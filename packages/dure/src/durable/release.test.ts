@@ -1,3 +1,4 @@
+// @module-tag slow
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { silentLogger, type Logger } from "../kernel/logger.ts";
 import { SCHEMA } from "../team/schema.ts";

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { FULL } from "../../src/kernel/test-tiers.ts";
 import { expect, test } from "vitest";
 import { MESSAGES } from "../../../../examples/transfer/messages.ts";

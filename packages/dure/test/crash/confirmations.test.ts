@@ -1,3 +1,4 @@
+// @module-tag slow
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { expectTransferred, expectWholeStream } from "./checks.ts";
 import { within, type ServerProcess } from "./server-process.ts";

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { mkdir, rm, symlink, writeFile } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";

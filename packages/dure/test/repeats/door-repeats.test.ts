@@ -1,3 +1,4 @@
+// @module-tag slow
 import { randomUUID } from "node:crypto";
 import { HttpAgent } from "@ag-ui/client";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";

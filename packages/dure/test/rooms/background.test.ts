@@ -1,3 +1,4 @@
+// @module-tag slow
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { once } from "node:events";
 import { createServer } from "node:http";

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { eventually } from "../until.ts";

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { describe, expect, test } from "vitest";
 import { FULL, sampled } from "../../src/kernel/test-tiers.ts";
 import type { Database } from "../../src/durable/database.ts";

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { expect, test } from "vitest";
 import { raiseEscalations } from "../../src/escalations/inbox.ts";
 import type { Scope } from "../../src/kernel/access.ts";

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { testDatabase, type TestDatabase } from "../../src/durable/test-database.ts";

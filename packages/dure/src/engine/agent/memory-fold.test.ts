@@ -1,3 +1,4 @@
+// @module-tag slow
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { testDatabase, type TestDatabase } from "../../durable/test-database.ts";
 import { silentLogger, type Logger } from "../../kernel/logger.ts";

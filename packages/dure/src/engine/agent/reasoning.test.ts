@@ -1,3 +1,4 @@
+// @module-tag slow
 import { UnfriendlyProvider, type ProviderAnswer, type ProviderAsked } from "@dure/testing";
 import { expect, test } from "vitest";
 import { z } from "zod";

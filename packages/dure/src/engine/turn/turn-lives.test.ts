@@ -1,3 +1,4 @@
+// @module-tag slow
 import { EventEmitter, once } from "node:events";
 import { expect, test } from "vitest";
 import { defineService, flow, type Service } from "../service/service.ts";

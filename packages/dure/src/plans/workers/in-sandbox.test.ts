@@ -1,3 +1,4 @@
+// @module-tag slow
 import { access, chmod, mkdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
