@@ -14,7 +14,7 @@ export const PROBLEMS_KO: readonly SentenceForm[] = [
 
   ["Check commas, quotes and braces", "쉼표와 따옴표, 괄호를 확인해 주세요"],
   ['unknown key "{0}"; did you mean "{1}"?', "모르는 키 `{0}`이(가) 있어요. 혹시 `{1}`인가요?"],
-  ['unknown key "{0}"; known are {1}', "모르는 키 `{0}`이(가) 있어요. 쓸 수 있는 키: {1}"],
+  ['unknown key "{0}"; known are {1}', "`{0}` 키는 없어요. 쓸 수 있는 키: `{1}`"],
   ['unknown key "{0}"', "모르는 키 `{0}`이(가) 있어요"],
 
   [
@@ -171,12 +171,15 @@ export const PROBLEMS_KO: readonly SentenceForm[] = [
   ],
 
   ["Give one of them another id.", "하나의 이름을 바꿔 주세요."],
-  ["port {0} depends on itself", "{0} 포트가 자신을 기다려요"],
-  ['port {0} depends on "{1}", which is no port', "{0} 포트가 기다리는 `{1}` 포트가 없어요"],
+  ["port {0} depends on itself", "`{0}` 포트가 자기 자신에 의존해요"],
+  [
+    'port {0} depends on "{1}", which is no port',
+    "`{0}` 포트가 의존하는 `{1}` 포트가 계획에 없어요",
+  ],
   ["Name a port of this plan.", "이 계획의 포트를 적어 주세요."],
   ["Ports are {0}.", "있는 포트: {0}"],
   ["stands here twice", "두 번 적혀 있어요"],
-  ["ports wait for each other: {0}", "포트가 서로를 기다려요: {0}"],
+  ["ports wait for each other: {0}", "포트들이 서로를 기다려요: `{0}`"],
   ["Remove one dependsOn entry along this path.", "이 길에서 `dependsOn` 하나를 빼 주세요."],
 
   [
@@ -186,21 +189,18 @@ export const PROBLEMS_KO: readonly SentenceForm[] = [
 
   ["is no role of this plan", "이 계획에 없는 역할이에요"],
   ['"{0}" is no role of this plan', "`{0}`은(는) 이 계획에 없는 역할이에요"],
-  ["no worker for the role {0}", "{0} 역할을 맡을 작업자가 없어요"],
+  ["no worker for the role {0}", "`{0}` 역할을 맡을 작업자가 없어요"],
   ["Add workers.default or workers.{0}.", "`workers.default`나 `workers.{0}`을(를) 적어 주세요."],
   ["no worker writes the contracts", "계약을 쓸 작업자가 없어요"],
   ["Add workers.orchestrator.", "`workers.orchestrator`를 적어 주세요."],
   ["Known are {0}.", "쓸 수 있는 것: {0}"],
 
-  [
-    "{0} is dure's own, and no worker gets it",
-    "{0}은(는) dure의 비밀 값이라 작업자에게 주지 않아요",
-  ],
+  ["{0} is dure's own, and no worker gets it", "`{0}` 변수는 dure의 것이라 작업자에게 주지 않아요"],
 
   ["is a contract already", "이미 계약이에요"],
   ["is a contract, which the orchestrator owns", "조율 담당이 맡은 계약이에요"],
   ["Remove it here, or from contracts.", "여기서 빼거나 `contracts`에서 빼 주세요."],
-  ["port {0} owns nothing", "{0} 포트가 맡은 경로가 없어요"],
+  ["port {0} owns nothing", "`{0}` 포트가 맡은 파일이 없어요"],
 
   [
     "Say in owns what it may write, or in tests.",
@@ -216,12 +216,12 @@ export const PROBLEMS_KO: readonly SentenceForm[] = [
 
   [
     'meets {0} "{1}" of port {2}, which may run at the same time',
-    "함께 일할 수 있는 {2} 포트의 {0} `{1}`과(와) 겹쳐요",
+    "함께 실행될 수 있는 `{2}` 포트의 `{0}` `{1}` 경로와 겹쳐요",
   ],
 
   [
     'meets {0} "{1}" of port {2}, and a port of the role {3} owns only tests that no pair owns',
-    "{2} 포트의 {0} `{1}`과(와) 겹쳐요. {3} 역할의 포트는 다른 포트가 맡지 않은 테스트만 맡아요",
+    "`{2}` 포트의 `{0}` `{1}` 경로와 겹쳐요. `{3}` 역할의 포트는 다른 쌍이 맡지 않은 테스트만 맡아요",
   ],
 
   [
@@ -236,7 +236,7 @@ export const PROBLEMS_KO: readonly SentenceForm[] = [
 
   [
     "is no path of tests, and the role {0} changes no production code",
-    "테스트의 경로가 아니에요. {0} 역할은 제품의 코드를 바꾸지 않아요",
+    "테스트 경로가 아니에요. `{0}` 역할은 제품 코드를 바꾸지 않아요",
   ],
 
   [
@@ -246,7 +246,7 @@ export const PROBLEMS_KO: readonly SentenceForm[] = [
 
   [
     "port {0} has the role {1}, so it comes after all others, but not after {2}",
-    "{0} 포트의 역할이 {1}이라 모든 포트를 기다려야 하는데, 기다리지 않는 포트가 있어요: {2}",
+    "`{0}` 포트는 `{1}` 역할이라 다른 모든 포트 다음이어야 하는데, 다음 포트가 빠졌어요: `{2}`",
   ],
 
   ["Add them to dependsOn.", "`dependsOn`에 더해 주세요."],
