@@ -1211,6 +1211,7 @@ describe("a run", () => {
       await page.getByText("사람을 기다리는 것 (1)").waitFor(); // it came by itself, and not that of another run
 
       await page.getByRole("button", { name: "다시 시도…" }).click();
+      await page.locator("textarea:focus").waitFor();
       await page.keyboard.type("시계를 흉내 내 주세요");
       await page.keyboard.press("Control+Enter");
 
