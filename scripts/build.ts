@@ -145,12 +145,14 @@ function failed(error: unknown): Finished {
  * source any more.
  */
 async function compile(place: string, env: NodeJS.ProcessEnv): Promise<Finished> {
+  const folder = path.join(root, place, "dist");
+  // Builds until 2026-11-30 rewrote imports, and the compiler would take their files for its own.
+  if (await exists(path.join(folder, "vendor"))) await rm(folder, { recursive: true });
   const finished = await runTool("tsc", ["-b", place], { env });
   if (finished.exitCode !== 0) return finished;
 
-  const dist = path.join(root, place, "dist");
-  for (const file of await filesOf(dist)) {
-    const name = path.relative(dist, file);
+  for (const file of await filesOf(folder)) {
+    const name = path.relative(folder, file);
     const compiledFrom = /^(.+?)\.(js|d\.ts)(\.map)?$/.exec(name)?.[1];
     if (compiledFrom === undefined) continue;
     if (!(await exists(path.join(root, place, "src", `${compiledFrom}.ts`)))) await rm(file);
