@@ -133,9 +133,10 @@ const ENGLISH_PERIOD =
   "o['’]?clock(?: (?:am|pm|a\\.m\\.?|p\\.m\\.?|in the (?:morning|afternoon|evening)|at night))?";
 /** `ten to five` may be from ten to five: before the hour, minutes are a quarter or are called so. */
 const BESIDE =
-  "(?:(?<away>half) (?<side>past)|(?:an? )?(?<away>quarter) (?<side>past|after|to|till)|" +
-  "(?<away>five|ten|twenty(?:[ -]five)?|[1-5]?\\d)(?: minutes?)? (?<side>past|after)|" +
-  "(?<away>five|ten|twenty(?:[ -]five)?|[1-5]?\\d) minutes? (?<side>to|till))";
+  "(?:an? (?=quarter))?(?<away>half(?= past)|quarter(?= (?:past|after|to|till))|" +
+  "(?:five|ten|twenty(?:[ -]five)?|[1-5]?\\d)" +
+  "(?=(?: minutes?)? (?:past|after)| minutes? (?:to|till)))(?: minutes?)? " +
+  "(?<side>past|after|to|till)";
 const HANGUL_HOUR = "열한|열두|열|한|두|세|네|다섯|여섯|일곱|여덟|아홉";
 
 const PATTERNS = [
