@@ -2,6 +2,7 @@
 
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
+import { pathToFileURL } from "node:url";
 import { run, root, type Finished } from "./processes.ts";
 import { startAt, talkOnce, type Circumstance, type Installed } from "./set-up.ts";
 
@@ -22,7 +23,7 @@ export const BESIDE: readonly Circumstance[] = [
     run: async (there) => besideZod(there, (await zodRange()).replace(/^\^/, "")),
   },
   { name: "the newest zod", lacks: always, run: async (there) => besideZod(there, "latest") },
-  { name: "spans of pg, fastify and pino's log lines", lacks: always, run: besideTracing },
+  { name: "spans of pg, fastify and dure", lacks: always, run: besideTracing },
   { name: "pnpm", lacks: always, run: withPnpm },
 ];
 
@@ -57,9 +58,10 @@ if (typeof size !== "object") throw new Error("no tool");
     path.join(project, "beside.cts"),
     `import dure = require("dure");\nimport { z } from "zod";\n${use}`,
   );
-  const settings = ["--target", "ES2023", "--module", "NodeNext", "--strict", "--types", "node"];
-  const files = ["beside.mts", "beside.cts"];
-  await succeed("npm", ["exec", "--no", "--", "tsc", ...settings, ...files], project, env);
+  const compilerOptions = { target: "ES2023", module: "NodeNext", strict: true, types: ["node"] };
+  const config = { compilerOptions, files: ["beside.mts", "beside.cts"] };
+  await writeFile(path.join(project, "beside.json"), JSON.stringify(config));
+  await succeed("npm", ["exec", "--no", "--", "tsc", "-p", "beside.json"], project, env);
   for (const file of ["beside.mjs", "beside.cjs"]) {
     await succeed(process.execPath, [file], project, env);
   }
@@ -72,7 +74,7 @@ async function besideTracing({ project, team, env }: Installed): Promise<void> {
   const spans = path.join(project, "spans.txt");
   const preload = path.join(project, "tracing.mjs");
   await writeFile(preload, TRACING_FILE);
-  const traced = { ...env, NODE_OPTIONS: `--import=${new URL(`file://${preload}`).href}` };
+  const traced = { ...env, NODE_OPTIONS: `--import=${pathToFileURL(preload).href}` };
   await talkOnce(await startAt(team, { project, env: { ...traced, SPANS: spans } }));
 
   const written = await readFile(spans, "utf8").catch(() => "");
