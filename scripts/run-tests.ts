@@ -88,7 +88,7 @@ function checksOf(mode: Mode): readonly Check[] {
 const SLOW = /^\/\/ @module-tag slow$/m;
 const FULL_OR_SLOW = new RegExp(`${SLOW.source}|\\bFULL\\b|\\bsampled\\(`, "m");
 /** Slow files of one `npm test`: with the rest it takes 6 minutes on 2 cores. */
-const SLOW_FILES = 6;
+const SLOW_FILES = 5;
 
 /** Slow files that are not in the sample of this run. A path that is asked for runs whole. */
 async function leftOut(

@@ -22,8 +22,8 @@ export interface Installed {
 
 export interface Circumstance {
   readonly name: string;
-  /** Why it cannot be had on this machine; undefined when it can. */
-  readonly lacks: () => Promise<string | undefined>;
+  /** Why it cannot be had on this machine; absent or undefined when it can. */
+  readonly lacks?: () => Promise<string | undefined>;
   /** Throws what went wrong. */
   readonly run: (there: Installed) => Promise<void>;
 }
@@ -35,7 +35,7 @@ export async function tryAll(
 ): Promise<CheckResult> {
   const notes: string[] = [];
   for (const { name, lacks, run: attempt } of circumstances) {
-    const lacking = await lacks();
+    const lacking = await lacks?.();
     if (lacking !== undefined) {
       notes.push(`${name} not tried (${lacking})`);
       continue;
@@ -63,12 +63,10 @@ const PATIENCE_MS = 60_000;
 export const SET_UPS: readonly Circumstance[] = [
   {
     name: "start and a turn in a path with 한글 and a space",
-    lacks: async () => undefined,
     run: async ({ project, team, env }) => talkOnce(await startAt(team, { project, env })),
   },
   {
     name: "dure dev",
-    lacks: async () => undefined,
     run: async ({ project, team, env }) =>
       talkOnce(await startAt(team, { project, env, command: "dev" })),
   },
@@ -83,7 +81,6 @@ export const SET_UPS: readonly Circumstance[] = [
   },
   {
     name: "port 4600 taken",
-    lacks: async () => undefined,
     run: portTaken,
   },
   {
