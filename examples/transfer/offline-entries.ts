@@ -30,7 +30,10 @@ export function meantIn(line: string, names: readonly string[]): Meant | undefin
 }
 
 function without(line: string, pattern: RegExp): string {
-  return line.replace(pattern, " ").replaceAll(/\s+/gu, " ").trim();
+  return line
+    .replace(pattern, " ")
+    .replaceAll(/\s+(?=[\s,.!])/gu, "") // a comma stands at what it follows: half a million, not …
+    .trim();
 }
 
 const ALL =
