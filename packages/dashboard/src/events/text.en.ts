@@ -49,7 +49,7 @@ export const en: EventsText = {
   waiting: "Waiting for events. Start a conversation, and they appear here.",
   noMatch: "No event matches. Change the search or the filters.",
   kept: (shown, limit) =>
-    `${shown.toLocaleString("en")} events · the newest ${limit.toLocaleString("en")} are kept`,
+    `${shown === 1 ? "1 event" : `${shown.toLocaleString("en")} events`} · the newest ${limit.toLocaleString("en")} are kept`,
   dropped: (count) => `${count.toLocaleString("en")} older ones were let go`,
   newer: (count) => `${count.toLocaleString("en")} new`,
   reset: "Events older than the retention were skipped.",
