@@ -13,14 +13,36 @@ class NoSuchVisit extends Error {
   readonly definite = true;
 }
 
-/** The book of a practice. It keeps keys, so that the same key does its deed once. */
+/** Whether a visit can be booked; `passed`: its time is over. */
+export type Opening = "free" | "taken" | "passed";
+
+/** The book of a practice in Seoul. It keeps keys, so that the same key does its deed once. */
 export class Practice {
+  readonly #now: () => Date;
   readonly #visits = new Map<string, Visit>();
   readonly #doneByKey = new Map<string, string>();
   #numbers = 6;
 
   get visits(): Readonly<Record<string, Visit>> {
     return Object.fromEntries(this.#visits);
+  }
+
+  constructor({ now = () => new Date() }: { readonly now?: () => Date } = {}) {
+    this.#now = now;
+  }
+
+  /** A visit that is moved does not stand in its own way. */
+  opening({ doctor, day, time }: Visit, moved?: string): Opening {
+    if (new Date(`${day}T${time}:00+09:00`) <= this.#now()) return "passed";
+    const known = moved === undefined ? undefined : this.#visits.get(moved);
+    const isTaken = [...this.#visits].some(
+      ([number, visit]) =>
+        number !== moved &&
+        visit.doctor === (known?.doctor ?? doctor) &&
+        visit.day === day &&
+        visit.time === time,
+    );
+    return isTaken ? "taken" : "free";
   }
 
   has(key: string): boolean {

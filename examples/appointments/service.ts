@@ -5,11 +5,12 @@ import {
   slot,
   slotAgents,
   slotFlow,
+  type Look,
   type Shown,
   type SlotSpecs,
 } from "dure/slots";
 import { z } from "zod";
-import { Practice, type Visit } from "./practice.ts";
+import { Practice, type Opening, type Visit } from "./practice.ts";
 
 /** What is known of a visit. */
 export interface VisitSlots {
@@ -81,7 +82,14 @@ export function createVisitService(practice: Practice): Service {
       }),
       ...slotAgents({ slots: SLOTS, deeds }, PROMPTS),
     },
-    ...slotFlow<VisitSlots>({ flow: "VISIT", slots: SLOTS, deeds, texts: TEXTS, words: WORDS }),
+    ...slotFlow<VisitSlots>({
+      flow: "VISIT",
+      slots: SLOTS,
+      deeds,
+      look: lookingAt(practice),
+      texts: TEXTS,
+      words: WORDS,
+    }),
   });
 }
 
@@ -140,6 +148,22 @@ function deedsOf(practice: Practice) {
   };
 }
 
+/** Asks the book before the person is asked; the practice decides anew when the visit is booked. */
+function lookingAt(practice: Practice): Look<VisitSlots, VisitSlots, Opening> {
+  return {
+    call: "opening",
+    tool: tool({
+      description: "Says whether the doctor is free then.",
+      inputSchema: z.custom<VisitSlots>(),
+      effect: "none",
+      execute: ({ deed, number, doctor = "", day = "", time = "" }) =>
+        deed === "cancel" ? "free" : practice.opening({ doctor, day, time }, number),
+    }),
+    input: (slots) => slots,
+    errors: (seen) => (seen === "free" ? {} : { time: `TIME_${seen.toUpperCase()}` }),
+  };
+}
+
 /** A deed of the practice, once for its key. */
 function once(
   description: string,
@@ -183,6 +207,11 @@ export const TEXTS = {
       }
       return `${josa(visitKo(shown), "으로/로")} 예약했어요. 예약 번호: ${String(number)}`;
     },
+    errors: {
+      TIME_PASSED: "그 시각은 이미 지났어요.",
+      TIME_TAKEN: "그 시각에는 다른 예약이 있어요.",
+    },
+    unchecked: "그 시각이 비어 있는지 미리 확인하지 못했어요.",
     cancelled: "여기서 그만둘게요. 바뀐 예약은 없어요.",
   }),
   en: formTexts<VisitSlots>("en", {
@@ -206,6 +235,11 @@ export const TEXTS = {
       if (slots.deed === "reschedule") return `Visit ${slots.number} is now on ${whenEn(shown)}.`;
       return `Booked: ${visitEn(shown)}. Number ${String(number)}.`;
     },
+    errors: {
+      TIME_PASSED: "That time has passed.",
+      TIME_TAKEN: "Another visit is booked at that time.",
+    },
+    unchecked: "I could not check whether that time is free.",
     cancelled: "I stop here. No visit was changed.",
   }),
 } as const;

@@ -268,6 +268,28 @@ test("which of several deeds is meant is asked with a button for each", async ()
   expect(buttons).toEqual(["예약하기", "예약 옮기기", "예약 취소하기"]);
 });
 
+test.each([
+  ["today at 9am", "09:00", "That time has passed. At what time?"],
+  ["today at 4pm", "16:00", "Shall I book Dr. Kim, November 18, 2026 at 4:00 pm?"],
+])("what the practice says of %j is said before the question", async (said, time, expected) => {
+  const { service, flow } = SERVICES.appointment;
+  const day = { slot: "day", value: "2026-11-18", quote: "today" };
+  const visit = reads(
+    { slot: "deed", value: "book", quote: "Book" },
+    { slot: "doctor", value: "kim", quote: "Dr. Kim" },
+    ...[day, { slot: "time", value: time, quote: said.slice("today at ".length) }],
+  );
+  const desk = new FormDesk(
+    service,
+    ({ agent }) => (agent === "intent" ? { scenario: flow } : visit),
+    { locale: "en" },
+  );
+
+  const { message } = await desk.say(`Book Dr. Kim ${said}`);
+
+  expect(message).toBe(expected);
+});
+
 test.each([0.5, 1, 1.5, 2])(
   "a turn that dies at step %d does its deed once",
   async (diesBefore) => {

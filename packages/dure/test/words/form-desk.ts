@@ -1,6 +1,7 @@
 import type { DonePayload, Service } from "../../src/engine/service/service.ts";
 import { answeringOf, questionAsked, type Question } from "../../src/engine/turn/question.ts";
 import { StateManager } from "../../src/engine/turn/state.ts";
+import type { Tool } from "../../src/engine/agent/tool.ts";
 import type { EffectOutcome, TurnContext } from "../../src/engine/turn/turn-context.ts";
 import { builtInPrompt, promptLanguage } from "../../src/models/prompt-files.ts";
 import type { FormState } from "../../src/slots/form-state.ts";
@@ -142,7 +143,7 @@ export class FormDesk {
       finishedFlows: async () => [...this.finished].toReversed(),
       taskProgress: () => {},
       complete: (entry: { stage: string; data: unknown }) => completed.push({ flow, ...entry }),
-      read: async () => ({ status: "failed", error: { code: "NO_LOOK", message: "" } }),
+      read: (_call: string, look: Tool, input: unknown) => life.step(() => lookWith(look, input)),
       agent: async (
         agent: string,
         _label: string,
@@ -236,5 +237,15 @@ class Life {
     if (this.#diesBefore !== undefined && place === this.#diesBefore - 0.5) throw new Died();
     this.#journal.push(result);
     return result;
+  }
+}
+
+/** What the outside says beforehand; nothing stands behind a look over the network here. */
+async function lookWith({ execute }: Tool, input: unknown): Promise<unknown> {
+  const { signal } = new AbortController();
+  try {
+    return { status: "done", result: await execute(input, {} as never, { signal }) };
+  } catch {
+    return { status: "failed", error: { code: "NO_LOOK", message: "" } };
   }
 }

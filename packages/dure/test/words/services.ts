@@ -6,13 +6,16 @@ import type { Service } from "../../src/engine/service/service.ts";
 import { emptyForm, type FormState, type SlotValues } from "../../src/slots/form-state.ts";
 import type { Case } from "./cases.ts";
 
+/** The morning on which a desk begins. */
+const now = (): Date => new Date("2026-11-18T10:00:00+09:00");
+
 /** The services whose words are tried; a look at the bank finds no one, and says so. */
 export const SERVICES: Readonly<
   Record<Case["in"], { readonly service: Service; readonly flow: string }>
 > = {
   transfer: { service: createTransferService({ bankUrl: "http://127.0.0.1:9" }), flow: "TRANSFER" },
   card: { service: createCardService(new CardOffice()), flow: "CARD" },
-  appointment: { service: createVisitService(new Practice()), flow: "VISIT" },
+  appointment: { service: createVisitService(new Practice({ now })), flow: "VISIT" },
 };
 
 type Known = Readonly<Partial<Record<Case["at"], readonly SlotValues[]>>>;

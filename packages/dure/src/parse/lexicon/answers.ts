@@ -38,6 +38,11 @@ function refusalOfAll(words: Words, lexicon: Lexicon): Refusal | undefined {
   return isRefused ? "cancel-all" : undefined;
 }
 
+/** 아무한테도 보내지 마, don't send any of them. Pure. */
+export function speaksOfAll(words: Words, lexicon: Lexicon): boolean {
+  return withoutAll(words, lexicon.all).length < words.length;
+}
+
 /** Words without those for everything; the longest that fits. */
 function withoutAll(words: Words, all: ReadonlySet<string>): Words {
   const rest: string[] = [];

@@ -78,7 +78,7 @@ const LOOKS = `
         thats what i meant, it is, it does, they are, sounds like a plan, that works,
         that works for me, works for me, this works, that will do, thatll do, fine by me,
         fine with me, ok by me, ok with me, okay with me, good with me, im ok with that,
-        im okay with that, im fine with that, im happy with that, im good with that,
+        im okay with that, im fine with that, im happy with that, im good with that, a thousand times yes,
         thats fine by me, thats fine with me, thats ok with me, all set, all of that is correct,
         nothing to change, no changes, all good, all good here, all good on my end,
         dont see why not, i dont see why not, cant see why not
@@ -262,7 +262,8 @@ export const EN: Lexicon = {
     `
       all, all of it, all of them, all of that, all of this, all of those, them all, it all,
       everything, everything else, the rest, the rest of them, the rest too, the others,
-      the other ones, both, both of them, them both, every one, all transfers, all the transfers,
+      the other ones, both, both of them, them both, every one, any of them, any of those, either of them,
+      all transfers, all the transfers,
       all payments, the remaining ones, the whole lot
     `,
   ),
@@ -367,6 +368,7 @@ export const EN: Lexicon = {
       thanks)\b)[\p{L}\d]
     `,
     /\band (?:also |then |another )?(?:₩?\d|to \p{L}|send\b|pay\b|transfer\b|for \p{L})/u,
+    /\b(?:while|since) (?:youre|ur|you are|were|im) (?:at it|about it)\b/u,
   ],
   removes: [
     pattern`

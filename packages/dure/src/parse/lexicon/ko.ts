@@ -58,6 +58,10 @@ const SO = `
   그러면_됩니다, 보내는_걸로_해요, 보내는_걸로_할게요
 `;
 const RIGHT = "맞아, 맞아요, 맞습니다, 맞네요";
+/** As in Gyeongsang, Chungcheong and Jeolla. */
+const DIALECT = `
+  맞네예, 다_맞네예, 맞심더, 그라이소, 그라입시더, 하입시더, 그렇게_혀, 그리_혀, 해부러, 그렇게_해부러
+`;
 
 // --- no
 
@@ -251,6 +255,8 @@ export const KO: Lexicon = {
       "틀린, 빠진, 이상한, 잘못된",
       "거_없어, 거_없어요, 것_없어요, 것_없습니다, 거_없습니다, 데_없어요",
     ),
+    each("네, 예, 응, 어, ㅇㅇ, 맞음, 맞아, 맞아요, 굿, 확인, 그대로, 오케이, 좋아", "ㄱ"),
+    DIALECT,
   ),
   goAheads: phrases(
     `
@@ -263,6 +269,7 @@ export const KO: Lexicon = {
     DO_ALONE,
     MAY_DO,
     SEND,
+    "보내이소, 해주이소, 보내주이소, 보내_주이소, 보내부러, 보내_부러, 보내유, 혀",
     each(SENDING, GIVE),
     each("보내도, 보내_줘도, 보내셔도", MAY),
     PLEAS,

@@ -69,6 +69,8 @@ export const SMALL_WORDS: ReadonlySet<string> = new Set([
 
 /** Given names and surnames that are spelt like small words; a sentence may begin with some of these. */
 export const LIKE_SMALL_WORDS: ReadonlySet<string> = new Set(words("Bill Will May An Do"));
+/** Korean surnames that are small words too, unless a name with a hyphen follows: Oh Se-young. */
+export const SURNAMES_LIKE_SMALL_WORDS: ReadonlySet<string> = new Set(words("Oh So No In"));
 export const BEGINNINGS: ReadonlySet<string> = new Set(words("Will May An Do"));
 
 /** Before a surname, whatever it is like: Mr. Price. */

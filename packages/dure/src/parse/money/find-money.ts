@@ -299,7 +299,8 @@ const BEFORE = new RegExp(
   "(?:각각|각자|(?<!\\p{L})각|인당|1인당|한 ?명당|총|합쳐서|약|대략|대충|거의|" +
     "(?<!\\p{L})한|딱|최대|최소|많아야|적어도|about|around|roughly|exactly|almost|nearly|close to|" +
     "upwards of|(?:just|slightly|well|a (?:bit|little)) (?:over|under)|" +
-    "(?<!\\p{L})(?:up to|at most|(?:no|not) more than|under|below|at least|max(?:imum)?)|" +
+    // bump it up to 55k says where it ends
+    "(?<!\\p{L})(?:(?<!\\b(?:bump|rais|increas|bring|mov|go|push)(?:e|es|ed|ing)?(?: \\p{L}+){0,3} )up to|at most|(?:no|not) more than|under|below|at least|max(?:imum)?)|" +
     // 5,000 won more than 30,000 compares two
     "(?<!(?:\\d|%|percent|won|krw|[원km]) )(?<!\\p{L})(?:more|less) than|" +
     "a total of|~) ?$",

@@ -277,3 +277,9 @@ test("takes no longer for a long text than for several short ones", () => {
   }
   expect(performance.now() - started).toBeLessThan(boundMs(500));
 });
+
+test("an amount up to which another one is raised is the amount itself", () => {
+  const [found] = findMoney("bump this one up to 55k");
+
+  expect(found).toMatchObject({ ok: true, value: 55_000, sure: "exact", bound: undefined });
+});

@@ -21,6 +21,14 @@ const GLUED: readonly (readonly [pattern: RegExp, spaced: string])[] = [
     new RegExp(`(?<![가-힣])(오늘|내일|모레|아니|그럼|그냥)(?=${RELATIVE}|${SOME_ONE})`, "gu"),
     "$1 ",
   ],
+  // 엄마아빠; 엄마동생 is one person
+  [
+    new RegExp(
+      `(?<![가-힣])(엄마(?=아빠)|아빠(?=엄마)|어머니(?=아버지)|아버지(?=어머니))(?=${RELATIVE})`,
+      "gu",
+    ),
+    "$1 ",
+  ],
   // 엄마용돈
   [
     new RegExp(

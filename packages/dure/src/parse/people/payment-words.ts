@@ -97,7 +97,7 @@ export function wordsOf(sentence: string): Token[] {
 const JOINERS = `${MARKS.joiner}|and|or|랑|이랑|하고|와|과|또는|혹은|아니면`;
 const PURPOSE = new RegExp(
   `^(?:${ko.PURPOSES.join("|")}|[가-힣]{0,6}(?:${ko.PURPOSE_ENDS})|${en.PURPOSES.join("|")})` +
-    "(?:으로|로|은|는|을|를|이|가|도|만|조로|용으로|에|겸)?$",
+    "(?:으로|로|은|는|을|를|이|가|도|만|조로|용으로|에|겸|이요|요)?$",
   "iu",
 );
 

@@ -63,6 +63,7 @@ test.each([
   ["존한테 30달러", "존 foreign-currency"],
   ["send 50k to mom", "mom 50000"],
   ["Send 50,000 won to John Smith tomorrow", "John Smith 50000"],
+  ["five hundred thousand won to Oh Se-young. Thank you, Margaret", "Oh Se-young 500000"],
   ["10k each to Mom and Dad", "Mom 10000, Dad 10000"],
   ["send Mom, Dad and Kim 10k each", "Mom 10000, Dad 10000, Kim 10000"],
   ["pay Kim 30,000 won", "Kim 30000"],

@@ -1,5 +1,5 @@
 import { findMoney } from "../money/find-money.ts";
-import { LIKE_SMALL_WORDS } from "../lexicon/names.en.ts";
+import { LIKE_SMALL_WORDS, SURNAMES_LIKE_SMALL_WORDS } from "../lexicon/names.en.ts";
 import { HONORED, SPEECH_ENDS, TITLES } from "../lexicon/names.ko.ts";
 import { isSmallWord, KIN } from "./names.ts";
 import {
@@ -48,7 +48,8 @@ const COPULA =
   /(?<=[가-힣]) ?(?:이요|요|입니다|이에요|예요|이야|이에여|(?<=[가-힣]{2})한태|한테 ?(?:보내 ?줘|보내 ?주세요)?|에게|께|앞으로|으로)$/u;
 const TITLES_WITH_HONOR = TITLES.filter((title) => title.length > 1).join("|");
 const HONORIFIC = new RegExp(
-  `(?<=[가-힣]{2})(?<!${TITLES_WITH_HONOR}|${HONORED.join("|")})(?: ?님| ?씨)$`,
+  `(?<=[가-힣]{2})(?<!${TITLES_WITH_HONOR}|${HONORED.join("|")})(?: ?님| ?씨)$|` +
+    `(?<=(?:${KIN}))(?:놈|녀석)$`,
   "u",
 );
 
@@ -79,6 +80,12 @@ function hasAmount(word: string): boolean {
 /** A small word, unless it stands inside of a name (Bank of America) or begins one (Will Smith). */
 function isNoPart(part: string, place: number, parts: readonly string[]): boolean {
   if (!isSmallWord(part) || LIKE_SMALL_WORDS.has(part)) return false;
+  if (
+    SURNAMES_LIKE_SMALL_WORDS.has(part) &&
+    /^\p{Lu}\p{L}+-\p{L}+$/u.test(parts[place + 1] ?? "")
+  ) {
+    return false;
+  }
   const isInside = place > 0 && place < parts.length - 1;
   const isBank = parts.includes("of") && /^\p{Lu}/u.test(part);
   return !(isInside || isBank) || /[가-힣]/u.test(part);

@@ -423,6 +423,9 @@ test.each([
   ["don't send 20,000 won to Bob", "cancel-one"],
   ["cancel the 50k to Bob", "cancel-one"],
   ["전부 하지 마", "cancel-all"],
+  ["아무한테도 보내지 마 전부 없던 일로", "cancel-all"],
+  ["don't send any of them", "cancel-all"],
+  ["Please do not send it. My son says he will pay.", "cancel-one"],
   ["둘 다 아니야", "no"],
   ["don't send 20k, send 30k", "change"],
   ["not to Bob but to Amy", "change"],
@@ -549,7 +552,7 @@ describe("after a failure", () => {
 
 test.each([
   ...["네 취소해 주세요", "응 취소", "응 없애줘", "yes cancel it", "yeah get rid of it"],
-  ...["ok cancel this please"],
+  ...["ok cancel this please", "어 취소 ㄱ", "fine, cancel it"],
 ])("%j is the yes to a question whether to cancel", (words) => {
   expect(isYesToCancel(words)).toBe(true);
 });

@@ -6,6 +6,7 @@ import {
   isYes,
   mixtureIn,
   refusalIn,
+  speaksOfAll,
 } from "../lexicon/answers.ts";
 import { anyOf, inOrder, isWhole, phraseOf, someOf } from "../lexicon/grammar.ts";
 import { LEXICON, type Lexicon } from "../lexicon/index.ts";
@@ -167,9 +168,11 @@ function decideGivenUp(
 ): Decided | undefined {
   const isNegated = moves.negated && !moves.supposed;
   if (!isNegated && !cancelsAValue(line, lexicon)) return undefined;
-  return saysYes(words[0] ?? "", lexicon)
-    ? reply("unsure", "yes-and-no", "ambiguous")
-    : reply("cancel-one", "says-not-to");
+  const [first = ""] = words;
+  if (saysYes(first, lexicon) && !lexicon.politeness.has(first)) {
+    return reply("unsure", "yes-and-no", "ambiguous");
+  }
+  return reply(speaksOfAll(words, lexicon) ? "cancel-all" : "cancel-one", "says-not-to");
 }
 
 /** Asks for a change, also in the form of a question: 바꿔줄래?, can you change it? */
@@ -255,11 +258,11 @@ function goesOn(text: string, lexicon: Lexicon): boolean {
  * and 네 아니 취소 says two things. Pure.
  */
 export function isYesToCancel(text: string, lexicon: Lexicon = LEXICON): boolean {
-  const { yes, fillers, politeness, cancel, removesIt } = lexicon;
+  const { yes, acknowledges, fillers, politeness, cancel, removesIt } = lexicon;
   const byName = new Set([...cancel].filter((phrase) => CANCELS_BY_NAME.test(phrase)));
   const part = inOrder(
     anyOf(phraseOf(fillers)),
-    someOf(phraseOf(yes)),
+    someOf(phraseOf(yes, acknowledges)),
     phraseOf(byName, removesIt),
     anyOf(phraseOf(politeness)),
   );
