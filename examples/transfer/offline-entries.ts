@@ -100,7 +100,7 @@ function replacing(from: string): readonly RegExp[] {
   return [
     `(?<![\\p{L}])${plain}(?:님|씨)?(?:이|가|한테|에게)? ?(?:말고|말구|아니라|아니고|대신) ?${KOREAN}${end}`,
     `(?:[Cc]hange|[Ss]witch|[Ss]wap|[Rr]eplace) ${plain}(?:'s)?(?: one)? (?:to|with|for|by) ${LATIN}${end}`,
-    `\\b[Nn]ot (?:to )?${plain},? (?:but )?(?:to )?${LATIN}${end}`,
+    `\\b[Nn]ot (?:to )?${plain},? (?:but )?(?:(?:send|pay|give|wire)(?: it)? )?(?:to )?${LATIN}${end}`,
     `\\b[Cc]hange ${plain} to ${KOREAN}${end}`,
     `\\b${plain}['’]s(?: one)? should go to ${any}(?: instead)?${end}`,
   ].map((source) => new RegExp(source, "u"));

@@ -93,7 +93,7 @@ function detailsIn(line: string, notes: Notes, context: OfflineSlotContext): Slo
 
 /** Places in a list, sums in several steps, one of two: what only a model makes out. */
 const BEYOND_PATTERNS =
-  /[만천원]이나 |서로|라던데|라더라|라고 카톡|\bswap|— ?no,|\b(?:wire|send|pay|transfer|give)s? me\b|\bon \d{1,2}\/\d{1,2}\b/iu;
+  /[만천원]이나 |서로|라던데|라더라|라고 카톡|\bswap|— ?no,|\bwait,? no\b|\bhalf of what\b|\b(?:wire|send|pay|transfer|give)s? me\b|\bon \d{1,2}\/\d{1,2}\b/iu;
 
 const NOTHING: SlotReading = { kind: "other", items: [], clear: [], note: "" };
 

@@ -79,6 +79,8 @@ export function withDeedNames(texts: FormTexts, specs: SlotSpecs, locale: Locale
   return {
     ...texts,
     value: (slot, value) => (slot === DEED_SLOT ? show(value, locale) : texts.value(slot, value)),
+    doubt: (slot, options) =>
+      texts.doubt(slot, slot === DEED_SLOT ? options.map((value) => show(value, locale)) : options),
   };
 }
 

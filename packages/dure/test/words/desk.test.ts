@@ -290,6 +290,19 @@ test.each([
   expect(message).toBe(expected);
 });
 
+test("a doubt between two deeds calls them by the names on their buttons", async () => {
+  const { service, flow } = SERVICES.appointment;
+  const visit = reads({ slot: "deed", value: "cancel", quote: "예약해둔 거 취소" });
+  const desk = new FormDesk(service, ({ agent }) =>
+    agent === "intent" ? { scenario: flow } : visit,
+  );
+
+  const { message, buttons } = await desk.say("저 예약해둔 거 취소 좀 할게요");
+
+  expect(message).toBe("예약하기, 예약 취소하기 중 어느 쪽인가요?");
+  expect(buttons).toEqual(["예약하기", "예약 취소하기"]);
+});
+
 test.each([0.5, 1, 1.5, 2])(
   "a turn that dies at step %d does its deed once",
   async (diesBefore) => {

@@ -40,13 +40,17 @@ function moneysIn(line: string): readonly Found<MoneyReading>[] {
     const at = line.indexOf(words);
     if (!isWhole || at < 0) return [];
     const per = how === "split" ? ("each" as const) : undefined;
-    const read = { ...understood(value, words), sure: "partial" as const, per, bound: undefined };
-    return [{ ...read, at }];
+    // 10만원을 엄마하고 아빠한테 나눠서: the people between are not a part of the sum.
+    const base = SOMEONE.test(words) ? moneys.find((money) => money.at === at)?.words : undefined;
+    const read = understood(value, base ?? words);
+    return [{ ...read, sure: "partial" as const, per, bound: undefined, at }];
   });
   const isPart = ({ at }: Found<MoneyReading>): boolean =>
     sums.some((sum) => at >= sum.at && at < sum.at + sum.words.length);
   return [...moneys.filter((money) => !isPart(money)), ...sums].toSorted((a, b) => a.at - b.at);
 }
+
+const SOMEONE = /(?:한테|에게|께|하고|랑)(?!\p{L})|\b(?:to|between|among)\b/u;
 
 interface Span {
   readonly at: number;
