@@ -17,7 +17,7 @@ export const GATEWAY_GUARDS: readonly Guard[] = [
   },
   {
     id: "gateway.short.grows",
-    at: { file: `${DISCORD}/reconnect.ts` },
+    at: { file: `${DISCORD}/gateway-client.ts` },
     find: "? 0 : before + 1",
     replace: "? 0 : before",
     tests: budget("is dialled a bounded number of times a day"),

@@ -157,7 +157,7 @@ export const PLAN_GUARDS: readonly Guard[] = [
   },
   {
     id: "plan.leaves.commands.modules",
-    at: { file: `${PLANS}/leaving/command-paths.ts` },
+    at: { file: `${PLANS}/leaving/run-by-git.ts` },
     find: '(word) => word === "-m").flatMap(packagesOf)',
     replace: '(word) => word === "-m").slice(0, 0)',
     tests: leaving(
@@ -177,7 +177,7 @@ export const PLAN_GUARDS: readonly Guard[] = [
   },
   {
     id: "plan.leaves.commands.folder",
-    at: { file: `${PLANS}/leaving/command-paths.ts` },
+    at: { file: `${PLANS}/leaving/run-by-git.ts` },
     find: "folders.map((path) => ({ path, isWhole: true }))",
     replace: "folders.map((path) => ({ path, isWhole: false }))",
     tests: leaving(
@@ -187,7 +187,7 @@ export const PLAN_GUARDS: readonly Guard[] = [
   },
   {
     id: "plan.leaves.commands.root",
-    at: { file: `${PLANS}/leaving/command-paths.ts` },
+    at: { file: `${PLANS}/leaving/run-by-git.ts` },
     find: "below === undefined ? [word] : [word, below]",
     replace: "[word]",
     tests: leaving(
@@ -197,7 +197,7 @@ export const PLAN_GUARDS: readonly Guard[] = [
   },
   {
     id: "plan.leaves.commands.runner",
-    at: { file: `${PLANS}/leaving/command-paths.ts` },
+    at: { file: `${PLANS}/leaving/run-by-git.ts` },
     find: "RUN_BY[word] ?? []",
     replace: "[]",
     tests: leaving(
@@ -474,7 +474,7 @@ export const PLAN_GUARDS: readonly Guard[] = [
   },
   {
     id: "plan.tree-lease.epoch",
-    at: { file: `${PLANS}/workspace/tree-lease.ts` },
+    at: { file: `${PLANS}/workspace/port-tree.ts` },
     find: "one.run === other.run && one.epoch === other.epoch",
     replace: "one.run === other.run",
     tests: treeLease(
@@ -484,7 +484,7 @@ export const PLAN_GUARDS: readonly Guard[] = [
   },
   {
     id: "plan.tree-lease.older",
-    at: { file: `${PLANS}/workspace/tree-lease.ts` },
+    at: { file: `${PLANS}/workspace/port-tree.ts` },
     find: "if (holder && holder.epoch >= lease.epoch) {",
     replace: "if (holder && holder.epoch > lease.epoch + 1_000) {",
     tests: treeLease("one process holds a tree, and one with a higher epoch takes it"),

@@ -16,7 +16,7 @@ import {
   writersOf,
   type Timeline,
 } from "../../dure/src/react/timeline.ts";
-import { roomNewsOf } from "../../dure/src/react/room-news.ts";
+import { roomNewsOf } from "../../dure/src/react/room-follower.ts";
 import { standOf } from "../src/rooms/stand-of.ts";
 
 const TEAM = [

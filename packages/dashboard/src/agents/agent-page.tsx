@@ -11,11 +11,10 @@ import { ROOM_KEYS } from "../rooms/room-data.ts";
 import { useSpeaker } from "../rooms/use-rooms.ts";
 import { AgentFacts } from "./agent-facts.tsx";
 import { AgentFilesSection } from "./agent-files.tsx";
-import { AgentSkills } from "./agent-skills.tsx";
-import { AgentTools } from "./agent-tools.tsx";
 import { useAgentWords } from "./agent-words.ts";
 import { AgentWork } from "./agent-work.tsx";
 import "./agents.css";
+import { ServerWords } from "../coded.tsx";
 
 /** Work comes and goes; this often the page reads again, milliseconds. */
 const READ_EVERY_MS = 10_000;
@@ -94,5 +93,99 @@ function Missing({ error, onRetry }: { error: Error; onRetry: () => void }): Rea
         </Button>
       )}
     </div>
+  );
+}
+
+// --- agent skills
+
+/** Instructions that an agent loads when it wants them; nothing where it has none. */
+function AgentSkills({ skills }: { skills: AgentDetail["skills"] }): ReactNode {
+  const words = useAgentWords();
+  if (skills.length === 0) return null;
+
+  return (
+    <section className="card stack" aria-label={words.skills}>
+      <h2>{words.skills}</h2>
+      <ul className="agent-tools divided">
+        {skills.map(({ name, description }) => (
+          <li className="stack tight" key={name}>
+            <span className="cluster baseline">
+              <code>{name}</code>
+            </span>
+            <span className="soft small">{description}</span>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+// --- agent tools
+
+type Tool = AgentDetail["tools"][number];
+
+/** What an agent may call: tools of the team, those of each MCP server, then those left out. */
+function AgentTools({
+  tools,
+  leftOut,
+}: {
+  tools: readonly Tool[];
+  leftOut: AgentDetail["leftOut"];
+}): ReactNode {
+  const words = useAgentWords();
+  const groups = [...Map.groupBy(tools, ({ mcp }) => mcp)];
+
+  return (
+    <section className="card stack" aria-label={words.tools}>
+      <h2>{words.tools}</h2>
+      {tools.length === 0 && <p className="soft small">{words.noTools}</p>}
+      {groups.map(([server, some]) => (
+        <div key={server ?? ""} className="stack">
+          <h3 className="soft small">
+            {server === null ? words.ownTools : words.mcpTools(server)}
+          </h3>
+          <ul className="agent-tools divided">
+            {some.map((tool) => (
+              <li className="stack tight" key={tool.name}>
+                <ToolRow tool={tool} />
+              </li>
+            ))}
+          </ul>
+        </div>
+      ))}
+      {leftOut.length > 0 && (
+        <div className="stack">
+          <h3 className="soft small">{words.leftOut}</h3>
+          <p className="soft small">{words.leftOutNext}</p>
+          <ul className="agent-tools divided">
+            {leftOut.map(({ name, mcp, because }) => (
+              <li className="stack tight" key={`${mcp} ${name}`}>
+                <span className="cluster baseline">
+                  <code>{name}</code>
+                  <span className="soft small">
+                    {mcp === null ? words.ownTools : words.mcpTools(mcp)}
+                  </span>
+                </span>
+                <code className="soft small">{because}</code>
+              </li>
+            ))}
+          </ul>
+        </div>
+      )}
+    </section>
+  );
+}
+
+function ToolRow({ tool: { name, description, effect } }: { tool: Tool }): ReactNode {
+  const words = useAgentWords();
+  const known = Object.hasOwn(words.known, name) ? words.known[name] : undefined;
+  return (
+    <>
+      <span className="cluster baseline">
+        <code>{name}</code>
+        {effect === "once" && <span className="badge good">{words.once}</span>}
+      </span>
+      <span className="soft small">{known ?? <ServerWords>{description}</ServerWords>}</span>
+    </>
   );
 }

@@ -1,20 +1,29 @@
 import { Drawer } from "@mantine/core";
 import { useDebouncedValue, useMediaQuery } from "@mantine/hooks";
-import { systemClock, type DureError, type EventRole, type EventsFilter } from "dure/client";
-import { useSearch } from "@tanstack/react-router";
+import {
+  systemClock,
+  type DureError,
+  type EventRole,
+  type EventsFilter,
+  type PlatformEvent,
+} from "dure/client";
+import { useSearch, Link } from "@tanstack/react-router";
 import { use, useEffect, useMemo, useState, useSyncExternalStore, type ReactNode } from "react";
 import { useParts } from "../app-parts.tsx";
-import { useText } from "../language.tsx";
+import { useText, useLanguage } from "../language.tsx";
 import { ErrorWords } from "../problem.tsx";
 import { useIsGone } from "../server-watch.ts";
 import { eventLogOf, ROW_LIMIT, type LogRow, type LogView } from "./event-log.ts";
-import { EventDetail } from "./event-detail.tsx";
 import { EventRows } from "./event-rows.tsx";
 import { EventFilters, NOTHING_WRITTEN, type Written } from "./events-filters.tsx";
 import { isChosen, KINDS, type Kind } from "./facets.ts";
-import { useEventNames } from "./use-names.ts";
 import { EventNamesContext, useSentences } from "./use-sentences.ts";
 import "./events.css";
+import { momentOf } from "../when.ts";
+import { actorOf } from "../actor.ts";
+import { useAgents, useRoomList, useSpeaker } from "../rooms/use-rooms.ts";
+import { useServiceName } from "../service-names.ts";
+import type { EventNames } from "./names.ts";
 
 /** A filter is applied when its field has rested for this long, milliseconds. */
 const REST_MS = 350;
@@ -197,4 +206,99 @@ function filterOf(written: string): EventsFilter {
     session: session === "" ? undefined : session,
     role: role === "" ? undefined : (role as EventRole),
   };
+}
+
+// --- event detail
+
+/** One event in words, the way to what it is about, and all that it holds behind a fold. */
+function EventDetail({ row }: { row: LogRow }): ReactNode {
+  const { text, language } = useLanguage();
+  const { events: words } = text;
+  const sentence = useSentences();
+  const { event } = row;
+
+  return (
+    <div className="event-detail stack loose">
+      <h2>{sentence(event)}</h2>
+      <p className="soft small">
+        <time dateTime={new Date(event.at).toISOString()}>{momentOf(event.at, language)}</time>
+      </p>
+      <p className="toolbar">
+        <Subjects event={event} />
+      </p>
+      <details className="more">
+        <summary>{words.raw}</summary>
+        <pre tabIndex={0} aria-label={words.raw}>
+          {JSON.stringify(event, null, 2)}
+        </pre>
+      </details>
+    </div>
+  );
+}
+
+/** The pages of what an event is about. */
+function Subjects({ event }: { event: PlatformEvent }): ReactNode {
+  const { nav } = useLanguage().text.shell;
+  const { room, job, run, agent, session } = event;
+  const isChat = session !== undefined && !/^(room|job):/u.test(session);
+  return (
+    <>
+      {room !== undefined && (
+        <Link to="/rooms/$place" params={{ place: room }}>
+          {nav.rooms}
+        </Link>
+      )}
+      {job !== undefined && (
+        <Link to="/jobs/$id" params={{ id: job }}>
+          {nav.jobs}
+        </Link>
+      )}
+      {run !== undefined && (
+        <Link to="/plans/runs/$run" params={{ run }}>
+          {nav.plans}
+        </Link>
+      )}
+      {agent !== undefined && (
+        <Link to="/agents/$agent" params={{ agent }}>
+          {nav.agents}
+        </Link>
+      )}
+      {isChat && (
+        <Link to="/chat/$session" params={{ session }}>
+          {nav.chat}
+        </Link>
+      )}
+    </>
+  );
+}
+
+// --- use names
+
+/** What ids of events are called, as far as the reader may know. */
+function useEventNames(): EventNames {
+  const text = useText();
+  const { who } = useSpeaker();
+  const { data: agents } = useAgents();
+  const { data: rooms } = useRoomList(who);
+  const serviceName = useServiceName();
+
+  return useMemo(() => {
+    const { places } = text.events;
+    const nameOf = (id: string): string =>
+      agents?.find((agent) => agent.id === id)?.displayName ?? id;
+    return {
+      agent: nameOf,
+      actor: (by) => actorOf(by, { text, nameOf }),
+      service: (name) =>
+        name === undefined ? text.events.aService : (serviceName(name) ?? nameOf(name)),
+      place: (id) => {
+        if (!id) return places.room;
+        const room = rooms?.find((one) => one.id === id);
+        if (room?.kind === "direct") return places.direct(nameOf(room.agent ?? ""));
+        if (room !== undefined) return places.named(room.name);
+
+        return id.startsWith("thread_") ? places.thread : places.room;
+      },
+    };
+  }, [text, agents, rooms, serviceName]);
 }

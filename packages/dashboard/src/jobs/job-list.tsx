@@ -1,20 +1,21 @@
 import { Button, NativeSelect, TextInput } from "@mantine/core";
 import { IconArrowsExchange, IconSearch, IconX } from "@tabler/icons-react";
 import { Link } from "@tanstack/react-router";
-import { JOB_STATUSES, type Job } from "dure/client";
+import { JOB_STATUSES, type Job, ulid, type Schedule, type ScheduleFiring } from "dure/client";
 import { useEffect, useState, type ReactNode } from "react";
 import { useLanguage, useText } from "../language.tsx";
 import { lettersOf } from "../rooms/mention.ts";
-import { useAgents } from "../rooms/use-rooms.ts";
+import { useAgents, useIsAdmin } from "../rooms/use-rooms.ts";
 import { momentOf, whenOf } from "../when.ts";
 import { Problem } from "../problem.tsx";
 import { Prose } from "../prose.tsx";
 import { AskJob } from "./ask-job.tsx";
 import { excerptOf } from "./exchange.ts";
 import { useJobFilters } from "./job-filters.ts";
-import { ScheduleList } from "./schedule-list.tsx";
 import { StatusBadge } from "./status-badge.tsx";
 import { useJobList } from "./use-jobs.ts";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useParts } from "../app-parts.tsx";
 
 export function JobList({ picked }: { picked: string | undefined }): ReactNode {
   const text = useText();
@@ -215,4 +216,109 @@ function wordsOf({
     lastError?.code,
     lastError?.message,
   ].join(" ");
+}
+
+// --- schedule list
+
+const KEY = ["schedules"] as const;
+/** Moments are no events of the log; this often they are read again, milliseconds. */
+const READ_EVERY_MS = 10_000;
+
+/** Work that begins at a time; nothing where the team has none. */
+function ScheduleList(): ReactNode {
+  const words = useText().jobs.schedules;
+  const { client } = useParts();
+  const schedules = useQuery({
+    queryKey: KEY,
+    queryFn: ({ signal }) => client.schedules.list({ signal }),
+    refetchInterval: (query) => (query.state.status === "error" ? false : READ_EVERY_MS),
+  });
+  const { error } = schedules;
+  if (error !== null) return <Problem error={error} onRetry={() => void schedules.refetch()} />;
+  if (schedules.data === undefined || schedules.data.length === 0) return null;
+
+  return (
+    <section className="schedules" aria-label={words.title}>
+      <h2>{words.title}</h2>
+      <ul>
+        {schedules.data.map((schedule) => (
+          <ScheduleRow key={schedule.name} schedule={schedule} />
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function ScheduleRow({ schedule }: { schedule: Schedule }): ReactNode {
+  const { text, language } = useLanguage();
+  const words = text.jobs.schedules;
+  const isAdmin = useIsAdmin();
+  const { name, cron, timeZone, next, paused, last } = schedule;
+  const nextWords = next === null ? words.never : words.next(momentOf(next, language));
+
+  return (
+    <li className="card stack tight">
+      <strong>{name}</strong>
+      <span className="soft small">
+        <code>{cron}</code> {timeZone}
+      </span>
+      <span className="small">{paused ? words.paused : nextWords}</span>
+      {last[0] && <Last firing={last[0]} />}
+      {isAdmin && <Orders schedule={schedule} />}
+    </li>
+  );
+}
+
+function Last({ firing }: { firing: ScheduleFiring }): ReactNode {
+  const { text, language } = useLanguage();
+  const { due, status, error, jobId } = firing;
+  const words = text.jobs.schedules;
+  const what = `${words.statuses[status]}${error === null ? "" : ` (${error})`}`;
+
+  return (
+    <span className="small" data-status={status}>
+      {momentOf(due, language)}:{" "}
+      {jobId === null ? (
+        what
+      ) : (
+        <Link to="/jobs/$id" params={{ id: jobId }}>
+          {what}
+        </Link>
+      )}
+    </span>
+  );
+}
+
+type Order = "run" | "pause" | "resume";
+
+function Orders({ schedule: { name, paused } }: { schedule: Schedule }): ReactNode {
+  const words = useText().jobs.schedules;
+  const { client } = useParts();
+  const queries = useQueryClient();
+  const order = useMutation<unknown, Error, Order>({
+    mutationFn: (what) => {
+      if (what === "run") return client.schedules.run(name, { idempotencyKey: ulid() });
+      return client.schedules[what](name);
+    },
+    onSettled: () => queries.invalidateQueries({ queryKey: KEY }),
+  });
+  const give = (what: Order): ReactNode => (
+    <Button
+      size="compact-xs"
+      variant="default"
+      disabled={order.isPending}
+      aria-label={`${words[what]}: ${name}`}
+      onClick={() => order.mutate(what)}
+    >
+      {words[what]}
+    </Button>
+  );
+
+  return (
+    <span className="toolbar">
+      {give("run")}
+      {give(paused ? "resume" : "pause")}
+      {order.error !== null && <Problem error={order.error} />}
+    </span>
+  );
 }

@@ -1,4 +1,4 @@
-import { Button, Loader } from "@mantine/core";
+import { Button, Loader, ActionIcon } from "@mantine/core";
 import {
   IconArrowLeft,
   IconCornerDownRight,
@@ -8,11 +8,12 @@ import {
   IconRefresh,
   IconRotate,
   IconTimeline,
+  IconArrowUp,
 } from "@tabler/icons-react";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { DureError, isJobOver, type Job, type JobDetail } from "dure/client";
-import { useEffect, type ReactNode } from "react";
+import { useEffect, type ReactNode, useRef, useState, type KeyboardEvent } from "react";
 import { AgentLink } from "../agents/agent-link.tsx";
 import { useParts } from "../app-parts.tsx";
 import { useLanguage, useText } from "../language.tsx";
@@ -20,10 +21,11 @@ import { momentOf, spanOf, whenOf } from "../when.ts";
 import { excerptOf, spentOf } from "./exchange.ts";
 import { useJobFilters } from "./job-filters.ts";
 import { ErrorWords, Problem, ToldError } from "../problem.tsx";
-import { SpeakInto } from "./speak-into.tsx";
 import { StatusBadge } from "./status-badge.tsx";
 import { Transcript } from "./transcript.tsx";
 import { JOB_KEYS, useJob, useRelatives } from "./use-jobs.ts";
+import { fitHeight, isComposing } from "../chat/composer.tsx";
+import { useSpeaker } from "../rooms/use-rooms.ts";
 
 export function JobView({ id }: { id: string }): ReactNode {
   const text = useText();
@@ -306,6 +308,72 @@ function Actions({ job }: { job: JobDetail }): ReactNode {
         </Button>
       )}
       {error !== null && <Problem error={error} />}
+    </div>
+  );
+}
+
+// --- speak into
+
+/** Where a person speaks into a running exchange. What could not be sent stays in the field. */
+function SpeakInto({ job }: { job: JobDetail }): ReactNode {
+  const text = useText();
+  const { client } = useParts();
+  const { who } = useSpeaker();
+  const queries = useQueryClient();
+  const [words, setWords] = useState("");
+  const field = useRef<HTMLTextAreaElement>(null);
+
+  const speak = useMutation({
+    mutationFn: (said: string) => client.jobs.speak(job.jobId, said, { asPerson: who }),
+    onSuccess: () => {
+      setWords("");
+      field.current!.style.height = "";
+    },
+    onSettled: () => queries.invalidateQueries({ queryKey: JOB_KEYS.one(job.jobId) }),
+  });
+
+  const submit = (): void => {
+    if (words.trim() !== "" && !speak.isPending) speak.mutate(words.trim());
+  };
+
+  const onKeyDown = (event: KeyboardEvent): void => {
+    if (event.key !== "Enter" || event.shiftKey || isComposing(event)) return;
+    event.preventDefault();
+    submit();
+  };
+
+  return (
+    <div className="composer job-composer">
+      {speak.error !== null && <Problem error={speak.error} />}
+      <div className="composer-box row bottom">
+        <textarea
+          ref={field}
+          rows={1}
+          value={words}
+          onChange={(event) => {
+            setWords(event.currentTarget.value);
+            fitHeight(event.currentTarget);
+          }}
+          onKeyDown={onKeyDown}
+          placeholder={text.jobs.speak}
+          aria-label={text.jobs.speak}
+          aria-describedby="speak-hint"
+          enterKeyHint="send"
+        />
+        <ActionIcon
+          size={36}
+          radius="xl"
+          aria-label={text.jobs.say}
+          disabled={words.trim() === ""}
+          loading={speak.isPending}
+          onClick={submit}
+        >
+          <IconArrowUp size={19} />
+        </ActionIcon>
+      </div>
+      <p id="speak-hint" className="composer-hint meta">
+        {text.jobs.speakHint}
+      </p>
     </div>
   );
 }

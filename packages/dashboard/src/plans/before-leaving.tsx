@@ -1,4 +1,4 @@
-import { useQuery } from "@tanstack/react-query";
+import { useQuery, useMutation, useQueryClient } from "@tanstack/react-query";
 import type { Approvals, RunDetail, RunLeaving } from "dure/client";
 import type { ReactNode } from "react";
 import { useText } from "../language.tsx";
@@ -6,9 +6,9 @@ import { Problem } from "../problem.tsx";
 import { useFindingWords } from "./finding-words.ts";
 import { Prose } from "../prose.tsx";
 import { useParts } from "../app-parts.tsx";
-import { ApproveResult } from "./approve-result.tsx";
 import { Findings } from "./leaving-review.tsx";
 import { PLAN_KEYS, useMayMerge } from "./use-plans.ts";
+import { Button } from "@mantine/core";
 
 /** What is known of a result before it leaves its run: shown beside its files. */
 export function BeforeLeaving({ run }: { run: RunDetail }): ReactNode {
@@ -105,4 +105,37 @@ export function useLeaving(run: RunDetail) {
     enabled: commit !== undefined && run.cleanedAt === null,
     staleTime: 10_000,
   });
+}
+
+// --- approve result
+
+/** Agrees that the result leaves its run: the very commit that this page shows. */
+function ApproveResult({ run }: { run: RunDetail }): ReactNode {
+  const words = useText().plans.run;
+  const { client } = useParts();
+  const queries = useQueryClient();
+  const commit = run.report?.commit;
+  const approve = useMutation({
+    mutationFn: (seen: string) => client.plans.approveResult(run.id, seen),
+    onSettled: () =>
+      queries.invalidateQueries({ queryKey: PLAN_KEYS.leaving(run.id, commit ?? "") }),
+  });
+  if (commit === undefined) return null;
+  if (approve.data !== undefined) {
+    return <p role="status">{words.approved(approve.data.counted, approve.data.needed)}</p>;
+  }
+
+  return (
+    <>
+      <Button
+        size="compact-sm"
+        variant="default"
+        loading={approve.isPending}
+        onClick={() => approve.mutate(commit)}
+      >
+        {words.approveResult(commit.slice(0, 10))}
+      </Button>
+      {approve.error !== null && <Problem error={approve.error} />}
+    </>
+  );
 }

@@ -18,7 +18,6 @@ import { lazyPart } from "../lazy-part.ts";
 import { ErrorWords, Problem } from "../problem.tsx";
 import { whenOf } from "../when.ts";
 import { DraftPortForm } from "./draft-port.tsx";
-import { DraftQuestions } from "./draft-questions.tsx";
 import { DraftTrouble } from "./draft-trouble.tsx";
 import { useDraftWords } from "./draft-words.ts";
 import { keepText } from "./kept-text.ts";
@@ -26,7 +25,7 @@ import { MAX_GRAPH } from "./port-order.ts";
 import { PlanProblems } from "./plan-problems.tsx";
 import "./plans.css";
 import { saveText } from "./save-text.ts";
-import { problemsByPort, useDraft, useDraftChange } from "./use-drafts.ts";
+import { problemsByPort, useDraft, useDraftChange, useDraftAnswer } from "./use-drafts.ts";
 import { useMayRun } from "./use-plans.ts";
 
 const FILE = "draft.yaml";
@@ -324,5 +323,82 @@ function TextOf({ draft }: { draft: PlanDraft }): ReactNode {
         <DraftTrouble draft={draft} error={save.error} />
       </form>
     </details>
+  );
+}
+
+// --- draft questions
+
+/** Longest answer, characters. Source: the server's own bound. */
+const MAX_ANSWER = 2_000;
+
+/** What a draft asks, and what was answered; the answers make another draft. */
+function DraftQuestions({ draft }: { draft: PlanDraft }): ReactNode {
+  const words = useDraftWords();
+  const [said, setSaid] = useState<Readonly<Record<string, string>>>({});
+  const answer = useDraftAnswer(draft);
+  const asked = draft.questions.filter((one) => one.answer === null);
+  const answered = draft.questions.filter((one) => one.answer !== null);
+  if (draft.questions.length === 0) return null;
+
+  const answers = asked.flatMap(({ question }) => {
+    const text = said[question]?.trim() ?? "";
+    return text === "" ? [] : [{ question, answer: text }];
+  });
+  const isReady = answers.length > 0 || (asked.length === 0 && answered.length > 0);
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    if (isReady) answer.mutate(answers);
+  };
+
+  return (
+    <form className="card stack" onSubmit={submit} aria-label={words.questions}>
+      {asked.length > 0 && <h2>{words.questions}</h2>}
+      {asked.map(({ question }) => (
+        <TextInput
+          key={question}
+          size="sm"
+          maxLength={MAX_ANSWER}
+          label={question}
+          placeholder={words.asAssumed}
+          value={said[question] ?? ""}
+          onChange={({ currentTarget: { value } }) =>
+            setSaid((before) => ({ ...before, [question]: value }))
+          }
+        />
+      ))}
+      {answered.length > 0 && <Answered answered={answered} />}
+      <div className="toolbar">
+        <Button
+          type="submit"
+          size="compact-sm"
+          variant="default"
+          disabled={!isReady}
+          loading={answer.isPending}
+        >
+          {asked.length > 0 ? words.again : words.retell}
+        </Button>
+      </div>
+      <p className="soft small" role="status">
+        {answer.isPending && words.drafting}
+      </p>
+      <DraftTrouble draft={draft} error={answer.error} />
+    </form>
+  );
+}
+
+function Answered({ answered }: { answered: PlanDraft["questions"] }): ReactNode {
+  const words = useDraftWords();
+  return (
+    <>
+      <h2>{words.answered}</h2>
+      <dl className="stack small">
+        {answered.map(({ question, answer }) => (
+          <div key={question}>
+            <dt className="soft">{question}</dt>
+            <dd>{answer}</dd>
+          </div>
+        ))}
+      </dl>
+    </>
   );
 }

@@ -6,8 +6,9 @@ import {
   IconFileUpload,
   IconListCheck,
   IconPlayerPlay,
+  IconSparkles,
 } from "@tabler/icons-react";
-import { useMutation } from "@tanstack/react-query";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import type { PlanFile, PlanProblem } from "dure/client";
 import { useRef, useState, type FormEvent, type ReactNode, type RefObject } from "react";
@@ -16,7 +17,6 @@ import { Problem } from "../problem.tsx";
 import { useText } from "../language.tsx";
 import { Prose } from "../prose.tsx";
 import { keepText } from "./kept-text.ts";
-import { PlanDraft } from "./plan-draft.tsx";
 import { PlanProblems } from "./plan-problems.tsx";
 import { saveText } from "./save-text.ts";
 import { rangeOfLine } from "./text-lines.ts";
@@ -274,5 +274,88 @@ function Whole({ mayRun, onLook }: { mayRun: boolean; onLook: () => void }): Rea
         <Prose text={words.next} />
       </p>
     </>
+  );
+}
+
+// --- plan draft
+
+/** Longest goal of a draft, characters. Source: the server's own bound. */
+const MAX_GOAL = 8_000;
+
+/** Lets the team's model propose a plan, which has a page of its own then. */
+function PlanDraft(): ReactNode {
+  const words = useText().plans.bench;
+  const { client } = useParts();
+  const queries = useQueryClient();
+  const navigate = useNavigate();
+  const [goal, setGoal] = useState("");
+  const [repository, setRepository] = useState("");
+
+  const draft = useMutation({
+    mutationFn: () =>
+      client.plans.drafts.make({
+        goal: goal.trim(),
+        repository: repository.trim() === "" ? undefined : repository.trim(),
+      }),
+    onSuccess: async ({ id }) => {
+      await queries.invalidateQueries({ queryKey: ["plans", "drafts"] });
+      await navigate({ to: "/plans/drafts/$draft", params: { draft: id } });
+    },
+  });
+
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    if (goal.trim() !== "") draft.mutate();
+  };
+
+  return (
+    <details className="more">
+      <summary>{words.draftTitle}</summary>
+      <form className="stack" onSubmit={submit}>
+        <GoalField goal={goal} onGoal={setGoal} />
+        <TextInput
+          size="sm"
+          maxLength={1_000}
+          label={words.repository}
+          description={words.repositoryHint}
+          value={repository}
+          onChange={(event) => setRepository(event.currentTarget.value)}
+        />
+        <div className="toolbar">
+          <Button
+            type="submit"
+            size="compact-sm"
+            disabled={goal.trim() === ""}
+            loading={draft.isPending}
+            leftSection={<IconSparkles size={15} />}
+          >
+            {words.draft}
+          </Button>
+        </div>
+        {draft.isPending && (
+          <p className="soft small" role="status">
+            {words.drafting}
+          </p>
+        )}
+        {draft.error !== null && <Problem error={draft.error} />}
+      </form>
+    </details>
+  );
+}
+
+function GoalField({ goal, onGoal }: { goal: string; onGoal: (goal: string) => void }): ReactNode {
+  const words = useText().plans.bench;
+  return (
+    <Textarea
+      size="sm"
+      autosize
+      minRows={2}
+      maxRows={8}
+      maxLength={MAX_GOAL}
+      label={words.goal}
+      description={words.goalHint}
+      value={goal}
+      onChange={(event) => onGoal(event.currentTarget.value)}
+    />
   );
 }

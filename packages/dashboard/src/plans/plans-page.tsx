@@ -20,12 +20,13 @@ import { Prose } from "../prose.tsx";
 import "./plans.css";
 import { BecauseLine } from "./because-words.tsx";
 import { CleanRuns } from "./clean-runs.tsx";
-import { DraftList } from "./draft-list.tsx";
 import { PlanBench } from "./plan-bench.tsx";
 import { PlanProblems } from "./plan-problems.tsx";
 import { useRunFilters } from "./run-filters.ts";
 import { Bar, RunMark } from "./status-mark.tsx";
 import { doneOf, useMayRun, usePlanFiles, useRunList, useRunListNews } from "./use-plans.ts";
+import { useDraftWords } from "./draft-words.ts";
+import { useDrafts } from "./use-drafts.ts";
 
 /** Plan files of the team, and every run of them. */
 export function PlansPage(): ReactNode {
@@ -361,5 +362,37 @@ function Empty({ words, hint }: { words: string; hint?: string }): ReactNode {
 function wordsOf({ id, plan, startedBy, baseCommit, report, because }: ListedRun): string {
   return [id, plan, startedBy, baseCommit, report?.branch, because?.code, because?.message].join(
     " ",
+  );
+}
+
+// --- draft list
+
+/** Drafts that are shown at once. */
+const SHOWN = 10;
+
+/** Plans that are made ready; nothing where there is none. */
+function DraftList(): ReactNode {
+  const words = useDraftWords();
+  const { language } = useLanguage();
+  const drafts = useDrafts();
+  if (drafts.error !== null) {
+    return <Problem error={drafts.error} onRetry={() => void drafts.refetch()} />;
+  }
+  if (drafts.data === undefined || drafts.data.length === 0) return null;
+
+  return (
+    <section aria-label={words.list}>
+      <h3>{words.list}</h3>
+      <ul className="stack tight">
+        {drafts.data.slice(0, SHOWN).map(({ id, goal, unanswered, updatedAt }) => (
+          <li key={id}>
+            <Link to="/plans/drafts/$draft" params={{ draft: id }}>
+              {words.listOf(goal === "" ? words.untitled : goal, unanswered)}
+            </Link>{" "}
+            <span className="soft small">{whenOf(updatedAt, language)}</span>
+          </li>
+        ))}
+      </ul>
+    </section>
   );
 }

@@ -1,8 +1,14 @@
-import { Loader, Tabs } from "@mantine/core";
+import { Loader, Tabs, NativeSelect } from "@mantine/core";
 import { IconAlertTriangle, IconArrowLeft, IconX } from "@tabler/icons-react";
 import { Link } from "@tanstack/react-router";
-import { DureError, type PortDetail, type RunDetail } from "dure/client";
-import type { ReactNode } from "react";
+import {
+  DureError,
+  type PortDetail,
+  type RunDetail,
+  type ContextManifest,
+  type PlanStep,
+} from "dure/client";
+import { type ReactNode, useState } from "react";
 import { Markdown } from "../chat/markdown.tsx";
 import { Problem } from "../problem.tsx";
 import { useLanguage, useText } from "../language.tsx";
@@ -10,7 +16,6 @@ import type { Text } from "../texts.ts";
 import { roundSpanOf, spanOf } from "../when.ts";
 import { BecauseWords } from "./because-words.tsx";
 import { DiffView } from "./diff-view.tsx";
-import { ManifestView } from "./manifest-view.tsx";
 import { PairChannel } from "./pair-channel.tsx";
 import { PortActions } from "./port-actions.tsx";
 import { Waiting } from "./port-state.tsx";
@@ -22,7 +27,8 @@ import { Bar, PortMark } from "./status-mark.tsx";
 import { TranscriptView } from "./transcript-view.tsx";
 import { Tries } from "./tries.tsx";
 import { useServerNow } from "../server-clock.ts";
-import { usePort } from "./use-plans.ts";
+import { usePort, useManifest } from "./use-plans.ts";
+import { ServerWords } from "../coded.tsx";
 
 /** One port: what it is to do, what it does now, and all that was tried. */
 export function PortPanel({
@@ -261,5 +267,96 @@ function PortFacts({ port, sign }: { port: PortDetail; sign: Sign | undefined })
         </div>
       ))}
     </dl>
+  );
+}
+
+// --- manifest view
+
+/** What a worker was given to know, in its parts, against what everything would have cost. */
+function ManifestView({ run, port }: { run: string; port: PortDetail }): ReactNode {
+  const text = useText();
+  const words = text.plans.port;
+  const steps = port.steps
+    .filter(({ member }) => member !== null)
+    .toSorted((a, b) => b.startedAt - a.startedAt);
+  const [picked, setPicked] = useState<number>();
+  const step = steps.find(({ id }) => id === picked) ?? steps[0];
+  const manifest = useManifest(run, port.id, step?.id);
+  if (step === undefined) return <p className="soft port-part stack loose">{words.noManifest}</p>;
+
+  const nameOf = ({ try: number, kind, member }: PlanStep): string =>
+    [words.tryTitle(number), words.steps[kind], words.members[member ?? ""]].join(" · ");
+
+  return (
+    <div className="port-part stack loose">
+      {steps.length > 1 && (
+        <NativeSelect
+          size="sm"
+          label={words.manifestOf}
+          value={String(step.id)}
+          onChange={(event) => setPicked(Number(event.currentTarget.value))}
+          data={steps.map((one) => ({ value: String(one.id), label: nameOf(one) }))}
+        />
+      )}
+      {manifest.isPending && <Loader type="dots" role="status" aria-label={text.plans.loading} />}
+      {manifest.error !== null && (
+        <Problem error={manifest.error} onRetry={() => void manifest.refetch()} />
+      )}
+      {manifest.data !== undefined && <Manifest manifest={manifest.data} />}
+    </div>
+  );
+}
+
+function Manifest({ manifest }: { manifest: ContextManifest }): ReactNode {
+  const { text, language } = useLanguage();
+  const words = text.plans.port;
+  const { blocks, total, fullContext, saved } = manifest;
+  const given = fullContext === 0 ? 100 : Math.min(100, Math.round((total / fullContext) * 100));
+
+  return (
+    <>
+      <div className="stack">
+        <p>
+          <strong>{words.saved(Math.round(saved * 100))}</strong>
+        </p>
+        <div className="track" role="img" aria-label={words.context(total, fullContext)}>
+          <span style={{ inlineSize: `${given}%` }} />
+        </div>
+        <p className="soft small">{words.context(total, fullContext)}</p>
+      </div>
+      <div className="table-room" tabIndex={0} role="group" aria-label={words.tabs.context}>
+        <table className="mode-table small">
+          <thead>
+            <tr>
+              <th scope="col">{words.block}</th>
+              <th scope="col" className="number">
+                {words.tokens}
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {blocks.map((block, index) => (
+              <tr key={index}>
+                <th scope="row">
+                  {words.blocks[block.code ?? block.name] ?? (
+                    <ServerWords>{block.name}</ServerWords>
+                  )}
+                  {block.path !== undefined && (
+                    <>
+                      {" "}
+                      <code>{block.path}</code>
+                    </>
+                  )}
+                  {"form" in block && typeof block.form === "string" && (
+                    <span className="soft"> {words.forms[block.form] ?? block.form}</span>
+                  )}
+                </th>
+                <td className="number">{block.tokens.toLocaleString(language)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </>
   );
 }

@@ -1,13 +1,12 @@
 import { Button, Loader } from "@mantine/core";
 import { IconPlugConnectedX, IconShieldOff } from "@tabler/icons-react";
 import { Link, useParams } from "@tanstack/react-router";
-import type { DureError, RunDetail } from "dure/client";
-import { useEffect, type ReactNode } from "react";
+import type { DureError, RunDetail, PlanStep } from "dure/client";
+import { useEffect, type ReactNode, useState } from "react";
 import { useText } from "../language.tsx";
 import { ErrorWords } from "../problem.tsx";
 import "../panel/panel.css";
 import { MergeReport } from "./merge-report.tsx";
-import { Orchestration } from "./orchestration.tsx";
 import "./plans.css";
 import { PortPanel } from "./port-panel.tsx";
 import { RunEscalations } from "./run-escalations.tsx";
@@ -15,6 +14,8 @@ import { useRunLooks, type RunLooks } from "./run-filters.ts";
 import { RunHead } from "./run-head.tsx";
 import { RunPorts } from "./run-ports.tsx";
 import { useRun, useSigns } from "./use-plans.ts";
+import { TranscriptView } from "./transcript-view.tsx";
+import { Step } from "./tries.tsx";
 
 /**
  * One run: how it stands, its graph, and beside it (instead of it where there is little room) the
@@ -126,4 +127,56 @@ function OneRun({ run, isCut }: { run: RunDetail; isCut: boolean }): ReactNode {
 /** Code and conversations are read beside the run, so they get more of the screen. Pure. */
 function isWide({ tab }: RunLooks): boolean {
   return tab === "diff" || tab === "transcript";
+}
+
+// --- orchestration
+
+/** Stands in the place of a port for the steps of none. */
+const ORCHESTRATOR = "orchestrator";
+
+/**
+ * What belongs to no port: contracts, files that several ports changed, tests of the merged tree,
+ * and what the orchestrator said and did there.
+ */
+function Orchestration({ run }: { run: RunDetail }): ReactNode {
+  const words = useText().plans.run;
+  const steps = run.orchestrator;
+
+  return (
+    <section className="run-report card stack loose" aria-label={words.orchestration}>
+      <details className="more" open={steps.some(isRunning) || undefined}>
+        <summary>{`${words.orchestration} (${steps.length})`}</summary>
+        <div className="stack">
+          {steps.map((step) => (
+            <Step key={step.id} step={step} />
+          ))}
+        </div>
+      </details>
+      {steps.some(({ member }) => member !== null) && <OwnTranscript run={run} />}
+    </section>
+  );
+}
+
+/** It is read when it is opened. */
+function OwnTranscript({ run }: { run: RunDetail }): ReactNode {
+  const { transcript } = useText().plans.port.tabs;
+  const [isOpen, setOpen] = useState(false);
+  const steps = run.orchestrator;
+
+  return (
+    <details className="more" open={isOpen} onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>{transcript}</summary>
+      {isOpen && (
+        <TranscriptView
+          run={run}
+          port={{ id: ORCHESTRATOR, steps }}
+          isWorkedOn={steps.some(isRunning)}
+        />
+      )}
+    </details>
+  );
+}
+
+function isRunning({ status }: PlanStep): boolean {
+  return status === "running";
 }

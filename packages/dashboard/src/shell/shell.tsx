@@ -1,9 +1,9 @@
-import { ActionIcon, Button, Loader } from "@mantine/core";
+import { ActionIcon, Button, Loader, CloseButton } from "@mantine/core";
 import { IconMenu2, IconPlugConnectedX } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { Outlet, useRouter } from "@tanstack/react-router";
 import { DureError, systemClock, type Me } from "dure/client";
-import { useEffect, useState, type ReactNode } from "react";
+import { useEffect, useState, type ReactNode, useRef } from "react";
 import { meOf } from "./me.ts";
 import { useParts } from "../app-parts.tsx";
 import { useText } from "../language.tsx";
@@ -13,9 +13,8 @@ import { Prose } from "../prose.tsx";
 import { TourBar, TourProvider } from "../start/tour.tsx";
 import type { Attention } from "./attention.tsx";
 import { shownBy, type OverPageKind } from "./find-keys.ts";
-import { MenuDrawer } from "./menu-drawer.tsx";
-import { ServerBanner } from "./server-banner.tsx";
 import { Brand, Sidebar } from "./sidebar.tsx";
+import { useServerWatch } from "../server-watch.ts";
 
 const Login = lazyPart("login", async () => (await import("./login.tsx")).Login);
 
@@ -151,4 +150,68 @@ function Unreachable({ error, onRetry }: { error: Error; onRetry: () => void }):
 
 function isLoginNeeded(error: Error | null): boolean {
   return error instanceof DureError && error.class === "unauthorized";
+}
+
+// --- menu drawer
+
+/** The menu over the page of a narrow window. The browser keeps the focus in it. */
+function MenuDrawer(props: { onClose: () => void; children: ReactNode }): ReactNode {
+  const { onClose, children } = props;
+  const { appName, nav } = useText().shell;
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    const shown = dialog.current;
+    shown?.showModal();
+    return () => shown?.close();
+  }, []);
+  useEffect(() => {
+    const leaving = new AbortController();
+    const onClick = (event: MouseEvent): void => {
+      if (event.target === dialog.current) onClose(); // on the page behind
+    };
+    dialog.current?.addEventListener("click", onClick, { signal: leaving.signal });
+    return () => leaving.abort();
+  }, [onClose]);
+
+  return (
+    <dialog ref={dialog} className="menu-drawer" aria-label={appName} onClose={onClose}>
+      <div className="menu-drawer-head">
+        <Brand />
+        <CloseButton aria-label={nav.close} onClick={onClose} />
+      </div>
+      {children}
+    </dialog>
+  );
+}
+
+// --- server banner
+
+/** Says that the server is gone, that it is back, and that it brought another release. */
+function ServerBanner(): ReactNode {
+  const words = useText().shell;
+  const { standing, isOld } = useServerWatch();
+
+  return (
+    <div className="server-banner" role="status">
+      {(standing === "gone" || standing === "starved") && (
+        <p data-tone="gone">
+          <IconPlugConnectedX size={17} aria-hidden />
+          <span>{words.connection[standing]}</span>
+        </p>
+      )}
+      {standing === "back" && !isOld && (
+        <p data-tone="back">
+          <span>{words.connection.back}</span>
+        </p>
+      )}
+      {standing !== "gone" && isOld && (
+        <p data-tone="release">
+          <span>{words.release.isNew}</span>
+          <Button size="compact-sm" variant="default" onClick={() => window.location.reload()}>
+            {words.release.reload}
+          </Button>
+        </p>
+      )}
+    </div>
+  );
 }

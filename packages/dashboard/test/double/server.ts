@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { readdir, readFile } from "node:fs/promises";
 import { extname, join, normalize } from "node:path";
 import type { AddressInfo } from "node:net";
-import { decideDocument } from "../../../dure/src/server/page-document.ts";
+import { decideDocument } from "../../../dure/src/server/dashboard.ts";
 import { DoublePlans } from "./plans.ts";
 import { freshState, scriptFor, type Request, type State, type Step } from "./script.ts";
 

@@ -6,19 +6,37 @@ import { parseJsonBody } from "../server/body.ts";
 import { boundsOf } from "../server/bounds.ts";
 import { PARTS_BYTES } from "../server/part-files.ts";
 import type { RouteApp, ServerParts } from "../server/server.ts";
-import { A2aParams, A2aPushParams, A2aPutPush, A2aTaskParams } from "../wire/a2a.ts";
+import {
+  A2aParams,
+  A2aPushParams,
+  A2aPutPush,
+  A2aTaskParams,
+  A2aGet,
+  A2aList,
+  A2aSend,
+  A2aNamedPush,
+  A2aPushes,
+  A2aRpc,
+} from "../wire/a2a.ts";
 import { A2aDesk, assertService, type A2aStored } from "./a2a-desk.ts";
-import { restError, rpcError } from "./a2a-error.ts";
-import { assertVersion, type Exchange } from "./a2a-exchange.ts";
-import { answerRpc, rpcFrame } from "./a2a-rpc.ts";
+import { restError, rpcError, taskUnknown } from "./a2a-error.ts";
+import {
+  assertVersion,
+  type Exchange,
+  cancelTask,
+  sendMessage,
+  streamMessage,
+  subscribe,
+} from "./a2a-exchange.ts";
 import { agentCard, noExtendedCard } from "./agent-card.ts";
-import { getThere, postThere, restFrame } from "./a2a-rest.ts";
-import { parsed } from "./parsed.ts";
+import { parsed, assertNoTenant } from "./parsed.ts";
 import type { SignCard } from "./card-signature.ts";
 import { PushDesk } from "./push-desk.ts";
 import { getPush, listPushes, putPush, removePush } from "./push-exchange.ts";
 import { PushRows } from "./push-rows.ts";
 import { TaskRows } from "./task-rows.ts";
+import type { StreamJson } from "./task-stream.ts";
+import { asDureError, problemOf, statusOf } from "../server/problem.ts";
 
 const config = { scope: "chat" } as const;
 const told = { audit: false, stream: true, uploads: "parts" } as const;
@@ -198,4 +216,144 @@ function pushRoutes(app: RouteApp, parts: ServerParts, stored: A2aStored): void 
     await removePush(exchangeOf(request, reply, service), { taskId, id });
     return reply.code(204).send(null);
   });
+}
+
+// --- a2a rest
+
+/** One event of a stream over HTTP+JSON. */
+function restFrame(event: StreamJson): string {
+  return `data: ${JSON.stringify(event)}\n\n`;
+}
+
+const postThere = {
+  async send(exchange: Exchange, body: unknown): Promise<unknown> {
+    const asked = parsed(A2aSend, body);
+    assertNoTenant(asked);
+    const sent = await sendMessage(exchange, asked);
+
+    return sent ?? exchange.reply.hijack();
+  },
+
+  async stream(exchange: Exchange, body: unknown): Promise<void> {
+    const asked = parsed(A2aSend, body);
+    assertNoTenant(asked);
+    await streamMessage(exchange, asked);
+  },
+
+  /** `<id>:cancel` and `<id>:subscribe`. */
+  async task(exchange: Exchange, named: string): Promise<unknown> {
+    const [id = "", verb] = named.split(":", 2);
+    if (verb === "cancel") return cancelTask(exchange, id);
+    if (verb === "subscribe") return subscribe(exchange, id);
+    throw taskUnknown();
+  },
+};
+
+const getThere = {
+  async list(exchange: Exchange, query: unknown): Promise<unknown> {
+    const asked = parsed(A2aList, query);
+    assertNoTenant(asked);
+
+    return exchange.desk.list(asked);
+  },
+
+  async task(exchange: Exchange, named: string, query: unknown): Promise<unknown> {
+    const [id = "", verb] = named.split(":", 2);
+    if (verb === "subscribe") return subscribe(exchange, id);
+    if (verb !== undefined) throw taskUnknown();
+    const asked = parsed(A2aGet, { ...(query as object), id });
+    assertNoTenant(asked);
+
+    return exchange.desk.task(id, asked.historyLength ?? undefined);
+  },
+};
+
+// --- a2a rpc
+
+type RpcId = string | number | null;
+
+/** One event of a stream over JSON-RPC. */
+function rpcFrame(id: RpcId, event: StreamJson): string {
+  return `data: ${JSON.stringify({ jsonrpc: "2.0", id, result: event })}\n\n`;
+}
+
+/** Undefined: the answer is a stream, or its reader has left. */
+type Method = (exchange: Exchange, params: unknown) => Promise<unknown>;
+
+const METHODS: Readonly<Record<string, Method>> = {
+  SendMessage: (exchange, params) => sendMessage(exchange, sendingOf(params)),
+  SendStreamingMessage: (exchange, params) => streamMessage(exchange, sendingOf(params)),
+  GetTask: ({ desk }, params) => {
+    const { id, historyLength } = idOf(params);
+    return desk.task(id, historyLength ?? undefined);
+  },
+  ListTasks: ({ desk }, params) => {
+    const asked = parsed(A2aList, params ?? {});
+    assertNoTenant(asked);
+    return desk.list(asked);
+  },
+  CancelTask: (exchange, params) => cancelTask(exchange, idOf(params).id),
+  SubscribeToTask: (exchange, params) => subscribe(exchange, idOf(params).id),
+  GetExtendedAgentCard: () => Promise.reject(noExtendedCard()),
+  CreateTaskPushNotificationConfig: (exchange, params) =>
+    putPush(exchange, parsed(A2aPutPush, params)),
+  GetTaskPushNotificationConfig: (exchange, params) =>
+    getPush(exchange, parsed(A2aNamedPush, params)),
+  ListTaskPushNotificationConfigs: (exchange, params) =>
+    listPushes(exchange, parsed(A2aPushes, params)),
+  DeleteTaskPushNotificationConfig: (exchange, params) =>
+    removePush(exchange, parsed(A2aNamedPush, params)),
+};
+
+/**
+ * Does what a message of JSON-RPC asks for. What is wrong with the call is answered under its id;
+ * what may pass is thrown, and has its status of HTTP.
+ */
+async function answerRpc(body: unknown, exchangeOf: (id: RpcId) => Exchange): Promise<unknown> {
+  const call = A2aRpc.safeParse(body);
+  if (!call.success) throw notRpc();
+  const exchange = exchangeOf(call.data.id ?? null);
+  const answer = await answerCall(call.data, exchange);
+
+  return answer ?? exchange.reply.hijack();
+}
+
+async function answerCall(call: A2aRpc, exchange: Exchange): Promise<object | undefined> {
+  const { id = null, method, params } = call;
+  try {
+    const act = Object.hasOwn(METHODS, method) ? METHODS[method] : undefined;
+    if (!act) throw methodUnknown(method);
+    const result = await act(exchange, params);
+
+    return result === undefined ? undefined : { jsonrpc: "2.0", id, result };
+  } catch (thrown) {
+    const error = asDureError(thrown);
+    const status = statusOf(error);
+    if (exchange.reply.sent || status >= 500 || status === 429) throw thrown;
+
+    return rpcError(problemOf(error), id);
+  }
+}
+
+function sendingOf(params: unknown): A2aSend {
+  const asked = parsed(A2aSend, params);
+  assertNoTenant(asked);
+  return asked;
+}
+
+function idOf(params: unknown): { id: string; historyLength?: number | null | undefined } {
+  const asked = parsed(A2aGet, params);
+  assertNoTenant(asked);
+  return asked;
+}
+
+function notRpc(): DureError {
+  return new DureError("RPC_INVALID", "The body is no request of JSON-RPC 2.0.", {
+    class: "input",
+    hint: "Send one object with jsonrpc, id, method and params.",
+  });
+}
+
+function methodUnknown(method: string): DureError {
+  return new DureError("METHOD_UNKNOWN", `There is no method ${method}.`, { class: "input" });
 }

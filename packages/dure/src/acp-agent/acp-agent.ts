@@ -10,6 +10,7 @@ import {
   type PromptResponse,
   type SessionMode,
   type SessionModeState,
+  type ContentBlock,
 } from "@agentclientprotocol/sdk";
 import type { DureClient, PlanRun, ServiceInfo, Session, SessionSummary } from "../client/index.ts";
 import { isRunOver } from "../kernel/plans.ts";
@@ -17,7 +18,6 @@ import type { Clock } from "../kernel/clock.ts";
 import { DureError } from "../kernel/errors.ts";
 import { ulid } from "../kernel/ids.ts";
 import { EditorSession } from "./editor-session.ts";
-import { promptText } from "./prompt-text.ts";
 import { modeOfTask, TASK_MODE, type TaskMode } from "./task-mode.ts";
 import { TaskRuns } from "./task-runs.ts";
 import { endOfTask } from "./task-update.ts";
@@ -309,4 +309,24 @@ async function replay({ history }: Session, session: EditorSession): Promise<voi
       of: `${turnId ?? "turn"}-${role}`,
     });
   }
+}
+
+// --- prompt text
+
+/** What a prompt says: text, links, and text that the editor has put in. Throws `NOT_SPOKEN`. */
+function promptText(prompt: readonly ContentBlock[]): string {
+  return prompt.map(textOf).join("\n").trim();
+}
+
+function textOf(block: ContentBlock): string {
+  if (block.type === "text") return block.text;
+  if (block.type === "resource_link") return `[${block.name}](${block.uri})`;
+  if (block.type === "resource" && "text" in block.resource) {
+    return `<file uri=${JSON.stringify(block.resource.uri)}>\n${block.resource.text}\n</file>`;
+  }
+
+  throw new DureError("NOT_SPOKEN", `A part of the type "${block.type}" is not taken.`, {
+    class: "input",
+    hint: "Send text, links and text files.",
+  });
 }

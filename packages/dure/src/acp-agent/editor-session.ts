@@ -5,18 +5,18 @@ import {
   type SessionUpdate,
   type StopReason,
 } from "@agentclientprotocol/sdk";
-import type { DureClient } from "../client/index.ts";
+import type { DureClient, TurnFrame } from "../client/index.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { DureError } from "../kernel/errors.ts";
-import type { Done } from "../kernel/turn-events.ts";
+import type { Done, ToolDone, ToolStart } from "../kernel/turn-events.ts";
 import { EditorTask } from "./editor-task.ts";
-import { EditorTurn } from "./editor-turn.ts";
 import { confirmationOf, decisionOf, type Question, type Reply } from "./question.ts";
 import { TASK_MODE, type TaskMode } from "./task-mode.ts";
 import type { TaskRuns } from "./task-runs.ts";
 import type { Following, TeamTurns } from "./team-turns.ts";
-import { answeredUpdate, toolUpdateOf } from "./tool-update.ts";
-import type { AcpWords } from "./words.ts";
+import { type AcpWords, refusalIn } from "./words.ts";
+import { AppendOnlyText } from "../kernel/append-only-text.ts";
+import type { Json } from "../kernel/json.ts";
 
 /** Questions that one prompt may lead to. */
 const MAX_QUESTIONS = 20;
@@ -253,4 +253,85 @@ export class EditorSession {
 
     return done;
   }
+}
+
+// --- editor turn
+
+/**
+ * The words of one turn for an editor, which can take nothing back: what is said again after a
+ * restart is sent only behind them.
+ */
+class EditorTurn {
+  readonly #said = new AppendOnlyText();
+  readonly #words: AcpWords;
+
+  constructor(words: AcpWords) {
+    this.#words = words;
+  }
+
+  /** What to send of a frame. */
+  hear(frame: TurnFrame): string {
+    if (frame.type === "LLM_TOKEN") return this.#said.add(frame.data);
+    if (frame.type === "AGENT_START") this.#said.begin();
+    return "";
+  }
+
+  /** What to send so that the answer stands there whole. */
+  end({ message, error }: Done): string {
+    if (error?.code === "TURN_STOPPED") return "";
+    return this.#said.rest(error && message === "" ? refusalIn(this.#words, error) : message);
+  }
+}
+
+// --- tool update
+
+/** What the editor is told of a call of a tool; undefined: the frame tells of none. Pure. */
+function toolUpdateOf(frame: TurnFrame, words: AcpWords): SessionUpdate | undefined {
+  if (frame.type === "TOOL_START") return begun(frame.data);
+  if (frame.type === "TOOL_DONE") return ended(frame.data, words);
+  return undefined;
+}
+
+/** The call that a person was asked about, when it was answered. The next turn makes it. Pure. */
+function answeredUpdate(toolCallId: string, answer: string | undefined): SessionUpdate {
+  const status = answer === undefined ? "failed" : "completed";
+  return { sessionUpdate: "tool_call_update", toolCallId, status, content: textOf(answer) };
+}
+
+const KINDS = { none: "read", idempotent: "execute", once: "execute" } as const;
+
+function begun({ callId: toolCallId, tool: title, effect, args }: ToolStart): SessionUpdate {
+  return {
+    sessionUpdate: "tool_call",
+    toolCallId,
+    title,
+    kind: KINDS[effect],
+    status: "in_progress",
+    rawInput: args,
+  };
+}
+
+function ended(
+  { callId: toolCallId, status, result, error }: ToolDone,
+  words: AcpWords,
+): SessionUpdate {
+  const update = { sessionUpdate: "tool_call_update", toolCallId } as const;
+  if (status === "asks") return { ...update, status: "pending" };
+  if (status === "done") {
+    return { ...update, status: "completed", rawOutput: result, content: textOf(result) };
+  }
+  const { code = "", message = "" } = error ?? {};
+  const said = [code, refusalIn(words, { code, message })].filter(Boolean).join(": ");
+  return { ...update, status: "failed", rawOutput: error, content: textOf(said) };
+}
+
+function textOf(value: Json | undefined): { type: "content"; content: TextContent }[] {
+  if (value === undefined) return [];
+  const text = typeof value === "string" ? value : JSON.stringify(value);
+  return [{ type: "content", content: { type: "text", text } }];
+}
+
+interface TextContent {
+  readonly type: "text";
+  readonly text: string;
 }

@@ -1,9 +1,15 @@
 import type { Escalation } from "../wire/escalations.ts";
-import type { AgentDone, Done, TaskProgress, ToolDone, ToolStart } from "../kernel/turn-events.ts";
+import type {
+  AgentDone,
+  Done,
+  TaskProgress,
+  ToolDone,
+  ToolStart,
+  DoneCall,
+} from "../kernel/turn-events.ts";
 import { toWire } from "../kernel/wire.ts";
 import type { AgUiInput } from "../wire/ag-ui.ts";
-import { stateChange } from "./state-change.ts";
-import { ToolMessages } from "./tool-messages.ts";
+import { canonicalJson, isObject, type Json } from "../kernel/json.ts";
 
 /** The version that is spoken. */
 const VERSION = "1.0";
@@ -208,4 +214,112 @@ function resultOf({ nextAction, uiHint, receipt }: Done): unknown {
 
 function events(...given: readonly object[]): string {
   return given.map((event) => `data: ${JSON.stringify(event)}\n\n`).join("");
+}
+
+// --- tool messages
+
+/** Calls of tools in one run: their events, and the messages that a client makes of them. */
+class ToolMessages {
+  readonly #calls = new Map<string, { readonly call: object; result?: object }>();
+
+  /** What a snapshot of the messages says of them. */
+  get messages(): readonly object[] {
+    return [...this.#calls.values()].flatMap(({ call, result }) =>
+      result ? [call, result] : [call],
+    );
+  }
+
+  begin({ callId: toolCallId, tool: toolCallName, args }: ToolStart): readonly object[] {
+    const delta = JSON.stringify(args ?? {});
+    const parentMessageId = `${toolCallId}-call`;
+    const asked = { name: toolCallName, arguments: delta };
+    const toolCalls = [{ id: toolCallId, type: "function", function: asked }];
+    this.#calls.set(toolCallId, { call: { id: parentMessageId, role: "assistant", toolCalls } });
+
+    return [
+      { type: "TOOL_CALL_START", toolCallId, toolCallName, parentMessageId },
+      { type: "TOOL_CALL_ARGS", toolCallId, delta },
+      { type: "TOOL_CALL_END", toolCallId },
+    ];
+  }
+
+  /** A call of a tool of the page, which makes it: its result comes with the next run. */
+  handOut(call: DoneCall): readonly object[] {
+    return this.begin({ ...call, effect: "none" });
+  }
+
+  /** One that waits for a person has no result yet. */
+  end({ callId, status, result, error }: ToolDone): readonly object[] {
+    if (status === "asks") return [];
+    return this.#end(callId, status === "done" ? (result ?? null) : { error });
+  }
+
+  /** Without a result a client would take a call for one that it has to make. */
+  endLeft(): readonly object[] {
+    const left = [...this.#calls].filter(([, { result }]) => result === undefined);
+    return left.flatMap(([callId]) => this.#end(callId, { error: { code: "NOT_TOLD" } }));
+  }
+
+  #end(toolCallId: string, value: unknown): readonly object[] {
+    const known = this.#calls.get(toolCallId);
+    if (!known) return [];
+    const content = typeof value === "string" ? value : JSON.stringify(value);
+    const message = { role: "tool", toolCallId, content };
+    known.result = { id: `${toolCallId}-result`, ...message };
+
+    return [{ type: "TOOL_CALL_RESULT", messageId: `${toolCallId}-result`, ...message }];
+  }
+}
+
+// --- state change
+
+interface Operation {
+  readonly op: "add" | "replace" | "remove";
+  readonly path: string;
+  readonly value?: unknown;
+}
+
+/**
+ * The events that make the state out of the one that the client has sent; none where it has it
+ * already. A client without one gets it whole. What was sent comes first: a server between that keeps
+ * each run by itself, as CopilotKit's does, knows no other. Pure.
+ */
+export function stateChange(
+  known: unknown,
+  state: Readonly<Record<string, unknown>>,
+): readonly object[] {
+  const isKnown = isObject(known) && Object.keys(known).length > 0;
+  if (!isKnown) return [{ type: "STATE_SNAPSHOT", snapshot: state }];
+
+  const delta = changesOf(known, JSON.parse(JSON.stringify(state)) as Record<string, Json>, "");
+  if (delta.length === 0) return [];
+  return [
+    { type: "STATE_SNAPSHOT", snapshot: known },
+    { type: "STATE_DELTA", delta },
+  ];
+}
+
+/** By member, as JSON Patch (RFC 6902) has it. A list that differs is replaced whole. Pure. */
+export function changesOf(
+  before: Readonly<Record<string, unknown>>,
+  after: Readonly<Record<string, unknown>>,
+  at: string,
+): readonly Operation[] {
+  const removed = Object.keys(before).filter((key) => !Object.hasOwn(after, key));
+  const gone = removed.map((key): Operation => ({ op: "remove", path: pathOf(at, key) }));
+  const changed = Object.entries(after).flatMap(([key, value]): readonly Operation[] => {
+    const path = pathOf(at, key);
+    if (!Object.hasOwn(before, key)) return [{ op: "add", path, value }];
+    const earlier = before[key];
+    if (isObject(earlier) && isObject(value)) return changesOf(earlier, value, path);
+    if (canonicalJson(earlier) === canonicalJson(value)) return [];
+
+    return [{ op: "replace", path, value }];
+  });
+
+  return [...gone, ...changed];
+}
+
+function pathOf(at: string, key: string): string {
+  return `${at}/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`;
 }

@@ -19,10 +19,10 @@ import { fileURLToPath } from "node:url";
 import { Writable } from "node:stream";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { messageFor } from "./chat.ts";
-import { matters } from "./watch-team.ts";
+import { matters } from "./dev.ts";
 import { displayWidth } from "./output.ts";
 import { main } from "./program.ts";
-import { packageName } from "./package-name.ts";
+import { packageName } from "./init-team.ts";
 import { namesOf } from "./scaffold.ts";
 import { FULL } from "../kernel/test-tiers.ts";
 

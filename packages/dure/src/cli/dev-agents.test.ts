@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isOfAgents } from "./dev-agents.ts";
+import { isOfAgents } from "./dev.ts";
 
 test.each([
   ["agents/mina/agent.yaml", true],

@@ -1,10 +1,13 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { constants } from "node:os";
-import { systemClock, type Cancel } from "../kernel/clock.ts";
+import { systemClock, type Cancel, withTimeout } from "../kernel/clock.ts";
 import { childEnvironment, isSet, VARIABLES } from "../team/environment.ts";
-import { isOfAgents, takeIn } from "./dev-agents.ts";
 import { EXIT, type Output } from "./output.ts";
-import { watchTeam } from "./watch-team.ts";
+import path from "node:path";
+import { DureError } from "../kernel/errors.ts";
+import { SETTINGS } from "../team/limits.ts";
+import { connect, environmentOf } from "./connect.ts";
+import { watch } from "chokidar";
 
 /** Changes that come together, as an editor and git make them, are one restart, milliseconds. */
 const DEBOUNCE = 200;
@@ -161,4 +164,126 @@ async function endOf(child: ChildProcess | undefined): Promise<void> {
   const cancel = systemClock.after(PATIENCE, () => child.kill("SIGKILL"));
   await gone;
   cancel();
+}
+
+// --- dev agents
+
+/** What saved agents' files led to. */
+type TakenIn =
+  | { readonly outcome: "in-force" }
+  /** The team answers as before. */
+  | { readonly outcome: "refused"; readonly message: string }
+  /** No server that could take them in, or more has changed. */
+  | { readonly outcome: "restart" };
+
+/** Longest wait for the server, milliseconds; then the team is started anew. */
+const PATIENCE_MS = 10_000;
+
+/** Whether it is an agent's own file, of a skill, or the one that all agents read. Pure. */
+export function isOfAgents(file: string): boolean {
+  const name = file.split(path.sep).join("/");
+  return /^(?:agents\/[^/]+\/(?:agent\.(?:yaml|md)|(?:SOUL|AGENTS|MEMORY)\.md)|skills\/.+|AGENTS\.md)$/.test(
+    name,
+  );
+}
+
+/**
+ * Lets the server of this folder read its agents anew, as `dure reload` does: turns that run end
+ * with what they began with. A mistake changes nothing.
+ */
+async function takeIn(folder: string): Promise<TakenIn> {
+  try {
+    return await withTimeout(systemClock, PATIENCE_MS, tooLong, (signal) => reload(folder, signal));
+  } catch (error) {
+    if (!(error instanceof DureError) || error.class !== "input") return { outcome: "restart" };
+    const message = [error.message, error.hint].filter(Boolean).join(" ");
+    return { outcome: "refused", message };
+  }
+}
+
+async function reload(folder: string, signal: AbortSignal): Promise<TakenIn> {
+  const url = await ownServer(folder, signal);
+  if (url === undefined) return { outcome: "restart" };
+  const client = await connect({ dir: folder, url });
+  const { restart } = await client.reload({ signal });
+
+  return { outcome: restart.length === 0 ? "in-force" : "restart" };
+}
+
+function tooLong(): Error {
+  return new Error("The server did not read its agents in time.");
+}
+
+/** The one that was started with this data folder, and not another one that `DURE_URL` names. */
+async function ownServer(folder: string, signal: AbortSignal): Promise<string | undefined> {
+  const home = path.resolve(folder, environmentOf(folder).home ?? SETTINGS.home.fallback);
+  const [{ readRunningServer }, { DureClient }] = await Promise.all([
+    import("../server/running-server.ts"),
+    import("../client/index.ts"),
+  ]);
+  const known = await readRunningServer(home);
+  if (known === undefined) return undefined;
+
+  const { processId } = await new DureClient({ baseUrl: known.url }).health({ signal });
+  return processId === known.processId ? known.url : undefined;
+}
+
+// --- watch team
+
+export interface TeamWatcher extends AsyncDisposable {
+  /** Resolves when every file of the folder is watched. */
+  readonly ready: Promise<void>;
+}
+
+/**
+ * Tells each change of a file that can change the team, by its path within `folder`. Every kind of
+ * save counts: written in place, replaced by a rename, removed and made again. Data, packages and
+ * dot folders are not looked into.
+ *
+ * @param onTrouble a folder that cannot be watched, for example because the system allows no more
+ *   watches; what is watched already goes on.
+ */
+export function watchTeam(
+  folder: string,
+  onChange: (file: string) => void,
+  onTrouble: (error: Error) => void,
+): TeamWatcher {
+  const relative = (file: string): string => path.relative(folder, file);
+  const watcher = watch(folder, {
+    ignoreInitial: true,
+    ignored: (file, stats) => {
+      const name = relative(file);
+      if (name === "" || stats === undefined) return false;
+      return stats.isDirectory() ? isPassedOver(path.basename(name)) : !matters(name);
+    },
+  });
+
+  const ready = new Promise<void>((resolve) => watcher.once("ready", () => resolve()));
+  watcher.on("all", (_event, file) => {
+    if (matters(relative(file))) onChange(relative(file));
+  });
+  watcher.on("error", (error) =>
+    onTrouble(error instanceof Error ? error : new Error(String(error))),
+  );
+
+  return { ready, [Symbol.asyncDispose]: () => watcher.close() };
+}
+
+/** Whether a change of this file can change the team. Pure. @param file relative to the folder */
+export function matters(file: string): boolean {
+  const parts = file.split(path.sep);
+  const name = parts.at(-1)!;
+  const folders = parts.slice(0, -1);
+  if (folders.some(isPassedOver)) return false;
+  if (name === ".env") return true;
+
+  return (
+    !name.startsWith(".") &&
+    /\.(m?[jt]s|json|ya?ml|md)$/.test(name) &&
+    !/\.(test|spec)\.m?[jt]s$/.test(name)
+  );
+}
+
+function isPassedOver(folder: string): boolean {
+  return folder === "node_modules" || folder === "dist" || folder.startsWith(".");
 }

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { watchTeam, type TeamWatcher } from "./watch-team.ts";
+import { watchTeam, type TeamWatcher } from "./dev.ts";
 
 let folder: string;
 let watcher: TeamWatcher;

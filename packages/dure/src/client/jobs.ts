@@ -1,6 +1,5 @@
 import { fromWire, toWire } from "../kernel/wire.ts";
 import { readJson, streamHeaders, type Http } from "./http.ts";
-import { followJob, type JobStreamOptions, type JobStreamParts } from "./job-stream.ts";
 import type { Page } from "./resources.ts";
 import type { PlatformEvent } from "../wire/events.ts";
 import type {
@@ -12,6 +11,8 @@ import type {
   JobRequest,
   JobsFilter,
 } from "../wire/jobs.ts";
+import { followStream, type FollowOptions, type FollowParts } from "./follow-stream.ts";
+import { isJobEnd, isJobOver } from "../kernel/jobs.ts";
 
 /**
  * What a job's stream brings: how it stands (first, and again after a gap that could not be
@@ -154,4 +155,23 @@ function query(values: Readonly<Record<string, string | number | undefined>>): s
   return set.length === 0
     ? ""
     : `?${new URLSearchParams(set.map(([key, value]) => [key, String(value)])).toString()}`;
+}
+
+// --- job stream
+
+type JobStreamOptions = FollowOptions;
+type JobStreamParts = FollowParts;
+
+/**
+ * A job as it stands, then its events until it has ended. Throws a refusal, such as `JOB_UNKNOWN`.
+ */
+function followJob(parts: JobStreamParts): AsyncGenerator<JobNews, void> {
+  return followStream<JobNews>(parts, {
+    read: (event, data) =>
+      event === "job"
+        ? { kind: "job", job: data as JobDetail }
+        : { kind: "event", event: data as PlatformEvent },
+    isEnd: (news) => (news.kind === "job" ? isJobOver(news.job.status) : isJobEnd(news.event)),
+    ends: "at-once",
+  });
 }

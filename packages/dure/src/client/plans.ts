@@ -2,7 +2,6 @@ import { fromWire, toWire } from "../kernel/wire.ts";
 import { DraftsClient } from "./drafts.ts";
 import { readJson, streamHeaders, type Http } from "./http.ts";
 import type { Page } from "./resources.ts";
-import { followRun, type RunStreamOptions, type RunStreamParts } from "./run-stream.ts";
 import type { PlatformEvent } from "../wire/events.ts";
 import type {
   PlanChecked,
@@ -35,6 +34,8 @@ import type {
   TranscriptFilter,
   TreeDiff,
 } from "../wire/runs.ts";
+import { followStream, type FollowOptions, type FollowParts } from "./follow-stream.ts";
+import { isRunOver } from "../kernel/plans.ts";
 
 /**
  * What a run's stream brings: how it stands (first, and again after a gap that could not be
@@ -355,4 +356,25 @@ interface PortComments {
 
 function itemsOf({ items }: PortComments): readonly PortComment[] {
   return items;
+}
+
+// --- run stream
+
+type RunStreamOptions = FollowOptions;
+type RunStreamParts = FollowParts;
+
+/**
+ * A run as it stands, then its events until it has ended. An end that was followed by a retry is
+ * none. Throws a refusal, such as `RUN_UNKNOWN`.
+ */
+function followRun(parts: RunStreamParts): AsyncGenerator<RunNews, void> {
+  return followStream<RunNews>(parts, {
+    read: (event, data) =>
+      event === "run"
+        ? { kind: "run", run: data as RunDetail }
+        : { kind: "event", event: data as PlatformEvent },
+    isEnd: (news) =>
+      news.kind === "run" ? isRunOver(news.run.status) : news.event.type === "run.end",
+    ends: "by-server",
+  });
 }

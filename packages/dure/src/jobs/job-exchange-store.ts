@@ -3,7 +3,7 @@ import { mayPass } from "../durable/passing.ts";
 import type { Pauses } from "../durable/pauses.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { codeOf, DureError, messageOf, ProcessError } from "../kernel/errors.ts";
-import type { Done } from "../kernel/turn-events.ts";
+import type { Done, TurnEvent } from "../kernel/turn-events.ts";
 import type { Caller, Conversations } from "../engine/api.ts";
 import { MAX_RESULTS } from "./turn-message.ts";
 import { waitsForPerson } from "./endings.ts";
@@ -13,8 +13,8 @@ import { sessionOf, speakerOf, type JobError, type JobResult } from "./job.ts";
 import type { JobFiles } from "./job-files.ts";
 import type { JobLimits } from "./limits.ts";
 import type { AttemptInput, HeldAs, HeldJob, JobStore } from "./store.ts";
-import { TurnTime } from "./turn-time.ts";
 import type { JobWords } from "../wire/jobs.ts";
+import { HeldTime } from "../kernel/held-time.ts";
 
 /** Who is in the team, as far as exchanges have to know. */
 export interface AgentDirectory {
@@ -371,3 +371,15 @@ const STILL_ASKED: JobError = {
   code: "APPROVAL_PENDING",
   message: "A person is asked about another call.",
 };
+
+// --- turn time
+
+/** What one conversation turn may take. The time stands still while its agent's model is away. */
+export class TurnTime extends HeldTime {
+  /** The turn tells this. */
+  hear(event: TurnEvent): void {
+    const isAway = event.type === "AGENT_START" && event.data.waits === "model";
+    if (isAway) this.stop();
+    else this.run();
+  }
+}

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { TestClock } from "../kernel/test-clock.ts";
 import type { TurnEvent } from "../kernel/turn-events.ts";
-import { TurnTime } from "./turn-time.ts";
+import { TurnTime } from "./job-exchange-store.ts";
 
 const start = { agent: "eden", label: "Answering", attempt: 1 };
 const AWAY = { type: "AGENT_START", data: { ...start, waits: "model" } } as unknown as TurnEvent;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { answerByDefaults } from "./answer-question.ts";
+import { answerByDefaults } from "./connection.ts";
 
 const form = { type: "string", default: "md" };
 const pages = { type: "integer", default: 0 };

@@ -3,14 +3,18 @@ import {
   type CallToolResult,
   type ClientCapabilities,
   type Tool as Definition,
+  InsufficientScopeError,
+  ProtocolError,
+  ProtocolErrorCode,
+  SdkError,
+  SdkErrorCode,
+  type ElicitResult,
 } from "@modelcontextprotocol/client";
 import { NotSentError } from "../engine/agent/tool.ts";
 import { backOffMs } from "../kernel/back-off.ts";
 import { withTimeout } from "../kernel/clock.ts";
-import { messageOf } from "../kernel/errors.ts";
+import { messageOf, codeOf, DureError } from "../kernel/errors.ts";
 import type { JsonObject } from "../kernel/json.ts";
-import { answerByDefaults } from "./answer-question.ts";
-import { callError, unavailable, type ServerContact } from "./mcp-errors.ts";
 import type { Offers } from "./offer-tools.ts";
 import { isLocal, type McpServerSpec } from "./server-spec.ts";
 import { openTransport, type Surroundings } from "./open-transport.ts";
@@ -260,4 +264,142 @@ export class McpConnection {
       await client.close().catch(() => {});
     }
   }
+}
+
+// --- mcp errors
+
+/** What an error of a server is about. */
+interface ServerContact {
+  readonly server: string;
+  /** As `dure mcp login` is told it; undefined: no person logs in there. */
+  readonly login: string | undefined;
+}
+
+/** Codes with which a server refuses a call before it begins. Source: JSON-RPC 2.0, section 5.1. */
+const REFUSALS: ReadonlySet<number> = new Set([
+  ProtocolErrorCode.ParseError,
+  ProtocolErrorCode.InvalidRequest,
+  ProtocolErrorCode.MethodNotFound,
+  ProtocolErrorCode.InvalidParams,
+]);
+/** The server would ask, and was told that it cannot. */
+const WANTS_INPUT: number = ProtocolErrorCode.MissingRequiredClientCapability;
+/** Nothing has left this process. */
+const UNSENT: ReadonlySet<unknown> = new Set([
+  SdkErrorCode.NotConnected,
+  SdkErrorCode.NotInitialized,
+  SdkErrorCode.CapabilityNotSupported,
+]);
+
+/** Why a server cannot be used. Pure. */
+function unavailable(error: unknown, asked: ServerContact): { code: string; because: string } {
+  if (error instanceof InsufficientScopeError) {
+    return { code: "MCP_SCOPE_MISSING", because: scopeWords(error, asked) };
+  }
+  if (isLoginRefused(error, asked)) {
+    return { code: "MCP_NOT_LOGGED_IN", because: refusedWords(asked) };
+  }
+  return { code: codeOf(error) ?? "MCP_UNAVAILABLE", because: messageOf(error) };
+}
+
+/** What is known of a call that gave no result. Pure. */
+function callError(error: unknown, name: string, asked: ServerContact): Error {
+  const { server } = asked;
+  if (error instanceof ProtocolError && REFUSALS.has(error.code)) {
+    return new NotSentError("MCP_REFUSED", `${server} refused ${name}: ${error.message}`, {
+      cause: error,
+    });
+  }
+  if (codeOf(error) === "MCP_NOT_LOGGED_IN") {
+    return new NotSentError("MCP_NOT_LOGGED_IN", `${server}: ${messageOf(error)}`, {
+      cause: error,
+    });
+  }
+  if (isLoginRefused(error, asked)) {
+    const words = `${server} did not do ${name}: ${refusedWords(asked)}`;
+    return new NotSentError("MCP_NOT_LOGGED_IN", words, { cause: error });
+  }
+  if (error instanceof InsufficientScopeError) {
+    const words = `${server} did not do ${name}: ${scopeWords(error, asked)}`;
+    return new NotSentError("MCP_SCOPE_MISSING", words, { cause: error });
+  }
+  if (isQuestion(error)) return inputWanted(error, name, asked);
+  if (error instanceof SdkError && UNSENT.has(error.code)) {
+    return new NotSentError("MCP_UNAVAILABLE", `${server} is not there: ${error.message}`, {
+      cause: error,
+    });
+  }
+  return new DureError(
+    "MCP_CALL_LOST",
+    `${server} gave no answer to ${name}: ${messageOf(error)}`,
+    {
+      class: "unavailable",
+      cause: error,
+    },
+  );
+}
+
+function scopeWords(
+  { requiredScope }: InsufficientScopeError,
+  { server, login }: ServerContact,
+): string {
+  const scope = requiredScope === undefined ? "" : ` (${requiredScope})`;
+  return `the login does not allow it${scope}; dure mcp login ${login ?? server} asks for it`;
+}
+
+/** The token was renewed, and is refused all the same: another server may log people in now. */
+function isLoginRefused(error: unknown, { login }: ServerContact): boolean {
+  const isRefused =
+    error instanceof SdkError && error.code === SdkErrorCode.ClientHttpAuthentication;
+  return isRefused && login !== undefined;
+}
+
+function refusedWords({ login }: ServerContact): string {
+  return `the login is not taken any more: run dure mcp login ${login}`;
+}
+
+/** The server wants an answer in the middle of the call, or says that it would. */
+function isQuestion(error: unknown): error is Error {
+  if (error instanceof ProtocolError) return error.code === WANTS_INPUT;
+  const isUnsupported =
+    error instanceof SdkError && error.code === SdkErrorCode.CapabilityNotSupported;
+  const { key } = (isUnsupported ? (error.data ?? {}) : {}) as { key?: string };
+  return key !== undefined;
+}
+
+/** The server knows of the call; what it has done before it asked is not known. */
+function inputWanted(error: Error, name: string, { server }: ServerContact): DureError {
+  return new DureError(
+    "MCP_INPUT_WANTED",
+    `${server} asks something in the middle of ${name}, and gets no answer: ${error.message}`,
+    {
+      class: "input",
+      hint: 'With questions: "defaults" in its settings, forms are answered with their defaults.',
+      cause: error,
+    },
+  );
+}
+
+// --- answer question
+
+/** What a server asks in the middle of a call: a form of flat fields. */
+interface Question {
+  readonly properties: Readonly<Record<string, object>>;
+  readonly required?: readonly string[] | undefined;
+}
+
+type Content = NonNullable<ElicitResult["content"]>;
+
+/**
+ * Answers with the defaults that the server has given. Declines where a field that it requires has
+ * none, and where it gives none at all: a bare yes is a person's. Pure.
+ */
+export function answerByDefaults({ properties, required = [] }: Question): ElicitResult {
+  const given = Object.entries(properties).flatMap(([name, field]) =>
+    "default" in field ? [[name, field.default]] : [],
+  );
+  const content = Object.fromEntries(given) as Content;
+  const isWhole = required.every((name) => Object.hasOwn(content, name));
+
+  return isWhole && given.length > 0 ? { action: "accept", content } : { action: "decline" };
 }

@@ -9,14 +9,18 @@ import {
   startAuthorization,
   validateClientMetadataUrl,
   type OAuthServerInfo,
+  Client,
+  extractWWWAuthenticateParams,
+  StreamableHTTPClientTransport,
+  type FetchLike,
 } from "@modelcontextprotocol/client";
 import { withTimeout } from "../kernel/clock.ts";
 import { DureError, messageOf } from "../kernel/errors.ts";
 import { onlyDefined } from "../kernel/json.ts";
-import { firstChallenge } from "./first-challenge.ts";
 import type { StoredLogin } from "./login-store.ts";
 import { ANY_LOOPBACK, openLoopback, type Loopback } from "./loopback.ts";
 import { fetchWith, toStored, type PersonLoginOptions } from "./person-login.ts";
+import { fetchAtOrigin } from "../kernel/fetch-at-origin.ts";
 
 /** Longest wait for the servers before, and after, the person has logged in, milliseconds. */
 const ANSWER_MS = 30_000;
@@ -234,4 +238,40 @@ function otherIssuer(issuer: string, wanted: string): DureError {
     class: "input",
     hint: "Correct login.issuer, if you trust the one that the server names.",
   });
+}
+
+// --- first challenge
+
+/** What a server wants of a client without a token. */
+type Challenge = ReturnType<typeof extractWWWAuthenticateParams>;
+
+/**
+ * Asks as a client does, up to the list of tools, until the server wants a login: some let a stranger
+ * greet them. Empty where it wants none. Throws where the server gives no answer at all.
+ */
+async function firstChallenge(url: string, signal: AbortSignal): Promise<Challenge> {
+  const answers: Response[] = [];
+  const listen: FetchLike = async (address, init) => {
+    const answer = await fetchAtOrigin(address, init);
+    answers.push(answer);
+    return answer;
+  };
+  const client = new Client(
+    { name: "dure", version: "login" },
+    { versionNegotiation: { mode: "auto" } },
+  );
+  try {
+    await client.connect(new StreamableHTTPClientTransport(new URL(url), { fetch: listen }), {
+      signal,
+    });
+    await client.listTools(undefined, { signal });
+  } catch (error) {
+    // An answer that is no MCP may still say how to log in.
+    if (answers.length === 0 || signal.aborted) throw error;
+  } finally {
+    await client.close();
+  }
+  const refusal = answers.find(({ headers }) => headers.has("www-authenticate"));
+
+  return refusal ? extractWWWAuthenticateParams(refusal) : {};
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { decideDocument, type DocumentFacts } from "./page-document.ts";
+import { decideDocument, type DocumentFacts } from "./dashboard.ts";
 
 const PAGES = ["start", "rooms", "chat", "plans", "run", "before", "agent", "agents", "frame"];
 const documents = new Set(PAGES.flatMap((page) => [`${page}.ko.html`, `${page}.en.html`]));

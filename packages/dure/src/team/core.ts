@@ -11,7 +11,7 @@ import { Notifications } from "../durable/notify.ts";
 import { Outbox } from "../durable/outbox.ts";
 import { Pauses } from "../durable/pauses.ts";
 import { applicationName, ProcessLease } from "../durable/processes.ts";
-import { Retention } from "../durable/retention.ts";
+import { Retention, DEFAULT_RULES, type RetentionRule } from "../durable/retention.ts";
 import { Takeover } from "../durable/takeover.ts";
 import { Inbox } from "../escalations/inbox.ts";
 import type { Clock } from "../kernel/clock.ts";
@@ -30,10 +30,11 @@ import type { LoadedTeam } from "./config.ts";
 import type { Environment } from "./environment.ts";
 import type { Settings } from "./limits.ts";
 import { openWhenUp } from "./open-database.ts";
-import { retentionRules } from "./retention-rules.ts";
 import { SCHEMA } from "./schema.ts";
 import { DURE_VERSION } from "./version.ts";
 import { SCOPES } from "../kernel/access.ts";
+import { BUDGET_RULES } from "../durable/budgets.ts";
+import { journalRule, sessionRules } from "../durable/sessions.ts";
 
 /** What each step of a start is given. */
 export interface Starting {
@@ -204,4 +205,30 @@ function tokenStoreOf(environment: Environment, database: Database, clock: Clock
   });
 
   return combineTokenStores([given, stored]);
+}
+
+// --- retention rules
+
+/** What a process removes that has aged, besides the rules of rooms, jobs and plans. */
+function retentionRules(settings: Settings): readonly RetentionRule[] {
+  return [
+    ...DEFAULT_RULES.map((rule) =>
+      rule.name === "events" ? { ...rule, keep: settings.keepEventsMs } : rule,
+    ),
+    journalRule(settings.keepTurnEventsMs),
+    { name: "idempotency", table: "dure.idempotency", ageColumn: "at", keep: "24h" },
+    { name: "model-calls", table: "dure.model_calls", ageColumn: "at", keep: "90d" },
+    ...BUDGET_RULES,
+    ...sessionRules({ sessions: settings.keepSessionsMs, turns: settings.keepTurnsMs }),
+    {
+      name: "escalations",
+      table: "dure.escalations",
+      ageColumn: "resolved_at",
+      keep: "365d",
+      where: "status <> 'open'",
+    },
+    { name: "logins", table: "dure.login_sessions", ageColumn: "expires_at", keep: "7d" },
+    { name: "login-links", table: "dure.login_links", ageColumn: "expires_at", keep: "1h" },
+    { name: "audit", table: "dure.audit", ageColumn: "at", keep: "365d" },
+  ];
 }

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { ClosingStack } from "../kernel/closing-stack.ts";
 import type { Logger } from "../kernel/logger.ts";
 import { TestClock } from "../kernel/test-clock.ts";
-import { inGoodOrder } from "./good-order.ts";
+import { inGoodOrder } from "./start.ts";
 
 interface Line {
   readonly level: string;

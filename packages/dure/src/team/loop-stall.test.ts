@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { systemClock } from "../kernel/clock.ts";
-import { LoopStall } from "./loop-stall.ts";
+import { LoopStall } from "./metrics.ts";
 
 /** Keeps the thread busy: that is what is measured. */
 function stall(ms: number): void {

@@ -1,31 +1,33 @@
 import path from "node:path";
 import { systemClock, type Clock } from "../kernel/clock.ts";
 import { ClosingStack } from "../kernel/closing-stack.ts";
-import type { DureError } from "../kernel/errors.ts";
+import { DureError, codeOf, messageOf } from "../kernel/errors.ts";
 import { hostOf } from "../durable/host-id.ts";
 import { makeFolder } from "../durable/make-folder.ts";
 import type { Logger } from "../kernel/logger.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { Inbox } from "../escalations/inbox.ts";
-import { ANNOUNCE_TOPIC } from "../jobs/announcement.ts";
+import { ANNOUNCE_TOPIC, announcementText, type JobAnnouncement } from "../jobs/announcement.ts";
 import type { Jobs } from "../jobs/jobs.ts";
 import type { PlanLibrary } from "../plans/runs/plan-library.ts";
 import type { Runs } from "../plans/runs/runs.ts";
 import type { Rooms } from "../rooms/rooms.ts";
 import type { AccessMode } from "../server/access-mode.ts";
-import { announcementHandler } from "./announcements.ts";
 import type { LoadedTeam } from "./config.ts";
 import { startConversing, type Conversing } from "./conversing.ts";
 import { startCore, type Core, type Starting } from "./core.ts";
 import { childEnvironment, type Environment } from "./environment.ts";
 import { openEscalationRouter } from "./escalations.ts";
-import { inGoodOrder } from "./good-order.ts";
 import { modelOf, settingsOf } from "./limits.ts";
 import { warnOfMissingPersonas } from "./missing-personas.ts";
 import { withOfflineModels } from "./offline-models.ts";
 import { openPlans } from "./plans.ts";
 import { openRooms } from "./rooms.ts";
 import { startServing } from "./serving.ts";
+import type { OutsideHandler } from "../durable/outbox-handler.ts";
+import type { Conversations } from "../engine/api.ts";
+import type { JobFiles } from "../jobs/job-files.ts";
+import type { Directory } from "../rooms/directory.ts";
 
 /** A team that runs in this process. */
 export interface RunningTeam extends EmbeddedTeam {
@@ -268,4 +270,108 @@ function tellReady(
     },
     `${team.config.name ?? "the team"} is ready ${url === undefined ? "without a port" : `at ${url}`}`,
   );
+}
+
+// --- announcements
+
+/** Milliseconds in which the place of origin is told. Source: docs/spec/jobs §3.6. */
+const TOLD_WITHIN_MS = 120_000;
+
+/**
+ * Tells the place where a job was asked what came of it: a turn of its own in that session, in
+ * which the agent that asked says it in its words, or `ANNOUNCE_SKIP`, with the files that were made
+ * for it; an agent that answers
+ * through a service is told it in the next turn there. The key is that of the outbox entry, so
+ * there is one such turn. What was asked in an exchange does not come here: the agent is told it in
+ * its next turn there, and the exchange's own place of origin when there is none
+ * (dure.announce_job).
+ */
+export function announcementHandler(parts: {
+  conversations: Pick<Conversations, "accept">;
+  jobs: Pick<Jobs, "keepNote"> & { readonly files: Pick<JobFiles, "carryMade"> };
+  directory: Directory;
+  locale: string;
+}): OutsideHandler {
+  return {
+    policy: { attempts: 8, firstRetryMs: 500, timeoutMs: TOLD_WITHIN_MS },
+    send: async (payload, { key }) => {
+      const notice = payload as unknown as JobAnnouncement;
+      const requester = parts.directory.find(notice.requester);
+      if (!requester) return;
+      // A flow would take a turn of its own for a person's words; its agents are told with the next
+      // one.
+      if (requester.service !== requester.id) {
+        return parts.jobs.keepNote(notice.jobId, notice.session);
+      }
+
+      const text = announcementText(notice, {
+        locale: parts.locale,
+        nameOf: (agent) => parts.directory.nameOf(agent),
+      });
+
+      const background =
+        "<background-work>\nWork that you had asked for in the background has ended; its " +
+        "result follows as quoted data. Tell the people here in your own words, shortly. If " +
+        "no one needs to know, answer with ANNOUNCE_SKIP alone.\n</background-work>";
+
+      const made = await parts.jobs.files.carryMade(notice.jobId, notice.session);
+      const files = made.map(({ id }) => id);
+      try {
+        await parts.conversations.accept(
+          { session: notice.session, service: requester.service, message: text, background, files },
+          {
+            key,
+            path: "announce",
+            author: "system",
+            caller: { tenant: notice.tenant, name: "jobs" },
+          },
+        );
+      } catch (error) {
+        // the session is gone, and who could be told with it
+        if (error instanceof DureError && error.class === "not-found") return;
+        throw error;
+      }
+    },
+    classify: (error) =>
+      codeOf(error) === "SESSION_QUEUE_FULL"
+        ? { class: "rate-limited", afterMs: 2_000, notSent: true }
+        : undefined,
+  };
+}
+
+// --- good order
+
+/** A stop that takes so long says what it waits for, milliseconds. */
+const SLOW_MS = 3_000;
+/** As often it says so again. */
+const AGAIN_MS = 15_000;
+
+/**
+ * Stops what has begun, in reverse. One part that cannot stop must not keep the others from it, and
+ * one that takes long is named in the log.
+ */
+export function inGoodOrder(
+  stack: ClosingStack,
+  { logger, clock }: { logger: Logger; clock: Clock },
+): Starting["defer"] {
+  return (part, stop, waitsFor) =>
+    stack.defer(async () => {
+      const since = clock.monotonic();
+      const say = (): void => {
+        const ms = Math.round(clock.monotonic() - since);
+        const what = [part, waitsFor?.()].filter(Boolean).join(": ");
+        logger.info({ part, ms }, `the stop waits for ${what}`);
+      };
+      let cancel = clock.after(SLOW_MS, () => {
+        say();
+        cancel = clock.every(AGAIN_MS, say);
+      });
+      try {
+        await stop();
+      } catch (error) {
+        logger.error({ part, error: messageOf(error) }, `${part} did not stop in good order`);
+      } finally {
+        cancel();
+      }
+    });
 }

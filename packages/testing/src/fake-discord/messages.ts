@@ -1,4 +1,3 @@
-import { mentionsIn } from "./mentions.ts";
 import { messagePayload, placePayload, reactingMember } from "./payloads.ts";
 import { REFUSALS } from "./refusal.ts";
 import type { World } from "./world.ts";
@@ -338,4 +337,47 @@ function pageOf(
 
 function nonceKey(author: User, nonce: string | number): string {
   return `${author.id}:${nonce}`;
+}
+
+// --- mentions
+
+/**
+ * Whom a message wakes: what its text mentions outside code, narrowed by
+ * `allowed_mentions`; the author of the message that it replies to unless that
+ * is switched off. Source: "Message: Allowed Mentions Object" and "Message
+ * Formatting". Pure.
+ */
+function mentionsIn(
+  text: string,
+  allowed: AllowedMentions | undefined,
+  replyTo: Message | undefined,
+): {
+  readonly ids: readonly string[];
+  readonly roles: readonly string[];
+  readonly everyone: boolean;
+} {
+  const spoken = withoutCode(text);
+  const named = new Set([...spoken.matchAll(/<@!?(\d+)>/gu)].map((match) => match[1] ?? ""));
+  const isAllowed = (kind: string): boolean =>
+    allowed === undefined || allowed.parse?.includes(kind) === true;
+  const ids = [...named].filter(
+    (id) => isAllowed("users") || allowed?.users?.includes(id) === true,
+  );
+  const wakesRepliedUser = allowed === undefined || allowed.replied_user === true;
+  if (replyTo !== undefined && wakesRepliedUser && !ids.includes(replyTo.author.id)) {
+    ids.push(replyTo.author.id);
+  }
+  const roles = [...spoken.matchAll(/<@&(\d+)>/gu)]
+    .map((match) => match[1] ?? "")
+    .filter((id) => isAllowed("roles") || allowed?.roles?.includes(id) === true);
+
+  return {
+    ids,
+    roles: [...new Set(roles)],
+    everyone: /@(everyone|here)/u.test(spoken) && isAllowed("everyone"),
+  };
+}
+
+function withoutCode(text: string): string {
+  return text.replaceAll(/```[\s\S]*?```|`[^`\n]*`/gu, "");
 }

@@ -1,16 +1,15 @@
 import type { CodedMessage } from "../../kernel/coded-message.ts";
-import type { Clock } from "../../kernel/clock.ts";
+import type { Clock, Cancel } from "../../kernel/clock.ts";
 import { messageOf } from "../../kernel/errors.ts";
 import { ChannelError } from "../../rooms/channel-adapter.ts";
-import { AwaitedGuilds } from "./awaited-guilds.ts";
 import {
   GatewayLink,
   type GatewaySession,
   type LinkEnd,
   type LinkListener,
 } from "./gateway-link.ts";
-import { pauseMs, shortInARow } from "./reconnect.ts";
 import { namedForm, type WireReady } from "./wire-forms.ts";
+import { backOffMs } from "../../kernel/back-off.ts";
 
 /** Why a bot is not connected any more: dure stopped it, or the platform does not accept it. */
 export type ConnectionEnd =
@@ -203,4 +202,98 @@ class LinkWatch implements LinkListener {
 
 function isHeard(type: string): type is GatewayEventType {
   return (GATEWAY_EVENTS as readonly string[]).includes(type);
+}
+
+// --- awaited guilds
+
+/** A server that has an outage need not delay the others, milliseconds. */
+const PATIENCE_MS = 5000;
+
+/**
+ * The servers that a new session has named and not brought yet. Source: "Gateway Events: Ready":
+ * each comes as GUILD_CREATE, or as GUILD_DELETE while it has an outage.
+ */
+class AwaitedGuilds {
+  readonly #clock: Clock;
+  readonly #complete: () => void;
+  readonly #awaited = new Set<string>();
+  #isWaiting = false;
+  #cancel: Cancel = () => {};
+
+  /** @param complete once per session: all have come, or none for a while. */
+  constructor(clock: Clock, complete: () => void) {
+    this.#clock = clock;
+    this.#complete = complete;
+  }
+
+  begin(guilds: readonly string[]): void {
+    this.#awaited.clear();
+    for (const guild of guilds) this.#awaited.add(guild);
+    this.#isWaiting = true;
+    this.#look();
+  }
+
+  came(guild: string): void {
+    if (this.#awaited.delete(guild)) this.#look();
+  }
+
+  /** The connection is lost: those that are missing may come when the session goes on. */
+  pause(): void {
+    this.#cancel();
+  }
+
+  /** The session goes on. */
+  resume(): void {
+    this.#look();
+  }
+
+  #look(): void {
+    this.#cancel();
+    if (!this.#isWaiting) return;
+    if (this.#awaited.size === 0) this.#end();
+    else this.#cancel = this.#clock.after(PATIENCE_MS, () => this.#end());
+  }
+
+  #end(): void {
+    this.#isWaiting = false;
+    this.#complete();
+  }
+}
+
+// --- reconnect
+
+/** A connection that is over, as far as it matters for the next one. */
+export interface LostLink {
+  /** From READY or RESUMED to its end, milliseconds; undefined: it came to neither. */
+  readonly livedMs: number | undefined;
+  /** It has used up a session start of the bot. */
+  readonly identified: boolean;
+  /** The platform only said that the session is too old to be resumed. */
+  readonly refusedResume: boolean;
+}
+
+/** A session that lasted so long is no sign that something is wrong, milliseconds. */
+const LONG_MS = 5 * 60_000;
+
+/**
+ * Waits after connections that were short, milliseconds: doubled with each. Of those that cost a
+ * session start at most one in 10 minutes follows, about 200 of the 1,000 a day.
+ * Source: "Gateway: Session Start Limit Object".
+ */
+const SHORT = { firstMs: 500, maxMs: 60_000 } as const;
+const SHORT_AND_COSTLY = { firstMs: 500, maxMs: 10 * 60_000 } as const;
+
+/** How many short connections in a row this makes. Pure. */
+export function shortInARow(before: number, lost: LostLink): number {
+  if (lost.refusedResume) return before;
+  return lost.livedMs !== undefined && lost.livedMs >= LONG_MS ? 0 : before + 1;
+}
+
+/**
+ * How long to wait before the next connection, milliseconds. Pure. @param random from 0 to 1: what
+ * was lost together does not come back together.
+ */
+export function pauseMs(short: number, identified: boolean, random: number): number {
+  const most = backOffMs(Math.max(1, short), identified ? SHORT_AND_COSTLY : SHORT);
+  return Math.round(most * (0.5 + random / 2));
 }

@@ -4,7 +4,7 @@ import { FULL, sampled } from "../../kernel/test-tiers.ts";
 import type { ChannelAccount } from "../../rooms/channel-adapter.ts";
 import { DiscordAdapter } from "./discord-adapter.ts";
 import { decideStart } from "./identify-budget.ts";
-import { pauseMs, shortInARow, type LostLink } from "./reconnect.ts";
+import { pauseMs, shortInARow, type LostLink } from "./gateway-client.ts";
 import { RecordingPort } from "../test-port.ts";
 import { eventually } from "../../../test/until.ts";
 

@@ -1,6 +1,6 @@
 import type { LoadedTeam } from "../../team/config.ts";
 import type { Environment } from "../../team/environment.ts";
-import { originText, resolveLimits, type ResolvedSetting } from "../../team/limits.ts";
+import { originText, resolveLimits, type ResolvedSetting, settingsOf } from "../../team/limits.ts";
 import { EXIT, type ExitCode, type Output } from "../output.ts";
 import type { CliWords } from "../words/words.ts";
 import { checkTeamAgents } from "./agents.ts";
@@ -12,9 +12,11 @@ import { checkDisk, checkGit, checkHome, checkIsolation, checkBounds, homeOf } f
 import { checkMcp } from "./mcp.ts";
 import { checkModels } from "./models.ts";
 import { checkRooms } from "./rooms.ts";
-import { checkSchedules } from "./schedules.ts";
 import { checkServerAddress } from "./server.ts";
 import { checkSkills } from "./skills.ts";
+import { systemClock } from "../../kernel/clock.ts";
+import type { Schedule } from "../../schedules/schedule.ts";
+import { nextMoment, schedulesOf } from "../../team/schedules.ts";
 
 interface DoctorOptions {
   readonly folder: string;
@@ -154,4 +156,23 @@ function valueText({ value, unit }: ResolvedSetting, { check: words, said }: Cli
           ? said(value)
           : JSON.stringify(value);
   return unit === undefined || value === undefined ? text : `${text} ${words.unit(unit)}`;
+}
+
+// --- schedules
+
+/** Each rule with its next moment. */
+function checkSchedules(team: LoadedTeam, environment: Environment): Finding[] {
+  const { timeZone } = settingsOf(team.config, environment);
+  return schedulesOf(team.config, timeZone).map(findingOf);
+}
+
+function findingOf(schedule: Schedule): Finding {
+  const { name, cron, timeZone, missed } = schedule;
+  const next = nextMoment(schedule, systemClock.now());
+
+  return {
+    name: `schedule ${name}`,
+    status: "ok",
+    detail: `${cron} in ${timeZone}, next ${next}; missed moments: ${missed}`,
+  };
 }

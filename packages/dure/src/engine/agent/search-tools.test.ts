@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { searchTools } from "./search-tools.ts";
+import { searchTools } from "./tool-offer.ts";
 import { tool, type AnyTool } from "./tool.ts";
 
 function toolOf(description: string, inputSchema: z.ZodType = z.object({})): AnyTool {

@@ -3,18 +3,16 @@ import { countOf, fewerTests, type TestCount } from "../results/count.ts";
 import { readTestOutput } from "../results/read-output.ts";
 import { feedbackOf, type ImplResult } from "../workers/feedback.ts";
 import type { ChannelMember } from "../rows/channel.ts";
-import { countAtStart } from "./count-tests.ts";
-import { findTampering, type Tampering } from "./tampering.ts";
+import { findTampering, type Tampering, testsOf } from "./tampering.ts";
 import { withFindings } from "./hooks.ts";
 import { aboutPort, escalationFor } from "../ask/triggers.ts";
 import { withReview } from "../ask/review.ts";
 import { MemberWork, type PartEnd } from "./member-work.ts";
-import { ModuleTrial } from "./module-trial.ts";
+import { ModuleTrial, resultsOf } from "./module-trial.ts";
 import type { PortWork, Try } from "./pair-parts.ts";
-import { failedOutcome } from "./port-failure.ts";
+import { failedOutcome, PortFailure } from "./port-failure.ts";
 import { failedWith, type AcceptOutput, type CheckOutput } from "./port-steps.ts";
-import type { PlanStep } from "../rows/run.ts";
-import { setUp, startOf } from "./port-start.ts";
+import type { PlanStep, PlanPort } from "../rows/run.ts";
 import {
   exhaustion,
   hintOf,
@@ -34,6 +32,7 @@ import {
   type TryBy,
 } from "./tries.ts";
 import type { TestFeedback } from "../../wire/runs.ts";
+import { exitWords, SETUP_HINT } from "../rows/step-log.ts";
 
 /** Characters of the end of an acceptance's output that are kept. */
 const ACCEPT_OUTPUT = 8_000;
@@ -324,4 +323,143 @@ class PortTries {
     const { run, port } = this.#work;
     return failedOutcome(run, port, exhaustion(port.id, made, last));
   }
+}
+
+// --- count tests
+
+/** The acceptance on what the port began from, with the tests of then. */
+interface CountOutput {
+  /** That commit. */
+  readonly from: string;
+  /** Null: its output tells no number that is sure. */
+  readonly counted: TestCount | null;
+  readonly output: string;
+}
+
+/** Characters of the end of its output that are kept. */
+const OUTPUT = 2_000;
+
+/**
+ * How many tests the acceptance finds on what the port began from. Once per port and start, and
+ * nothing of its time. Undefined: there was no test, or no number is sure.
+ *
+ * @param commits `to` is checked out again in the end.
+ */
+async function countAtStart(
+  work: PortWork,
+  { number }: Try,
+  { from, to }: { readonly from: string; readonly to: string },
+): Promise<TestCount | undefined> {
+  const { run, port, parts, account, files, steps } = work;
+
+  const known = await knownCount(work, from);
+  if (known) return known.counted ?? undefined;
+
+  const names = await files.list(from);
+  if (!names.some(testsOf(port))) return undefined;
+
+  let counted: TestCount | null = null;
+  await account.untimed(async () => {
+    const made = await steps.step<CountOutput>({ try: number, kind: "count" }, async (step) => {
+      await files.checkout(from);
+      const ran = await steps.command(port.acceptance, await files.disposable(from), step);
+      const report = readTestOutput(ran.output);
+      const sure = ran.outputTruncated ? null : (countOf(report) ?? null);
+      const output = { from, counted: sure, output: ran.output.slice(-OUTPUT) };
+
+      return { output, log: ran.output };
+    });
+    counted = made.counted;
+  });
+
+  await files.checkout(to);
+  if (counted === null) {
+    parts.logger.info(
+      { run: run.id, port: port.id },
+      `tests of ${port.id} at its start cannot be counted: its acceptance prints no summary that is known`,
+    );
+  }
+
+  return counted ?? undefined;
+}
+
+/** What an earlier try has counted. */
+async function knownCount(
+  { run, port, parts }: PortWork,
+  from: string,
+): Promise<CountOutput | undefined> {
+  const steps = await parts.records.steps.of(run.id, port.id);
+
+  const outputs = steps
+    .filter(({ kind, status }) => kind === "count" && status === "done")
+    .map(({ output }) => output as CountOutput);
+
+  return outputs.find((output) => output.from === from);
+}
+
+// --- port start
+
+/** Characters of the end of a set-up's output that the operator sees. */
+const SETUP_OUTPUT = 4_000;
+
+/**
+ * What the port starts from. It is decided once, so that a port that is tried again does not change
+ * its ground.
+ */
+async function startOf(work: PortWork): Promise<string> {
+  const { account, files } = work;
+  const known = account.port.startCommit;
+  if (known !== null) return known;
+
+  const composed = await files.compose(resultsOf(await portsBefore(work)));
+  if ("conflicts" in composed) {
+    const first = composed.conflicts[0]!;
+    throw new PortFailure(
+      "same-file",
+      {
+        code: "CONFLICT",
+        message: `${first.ports.join(" and ")} both changed ${first.path}.`,
+        hint: "Give the file to one of them.",
+      },
+      { conflicts: composed.conflicts.slice(0, 20) },
+    );
+  }
+  await account.startFrom(composed.commit);
+  return composed.commit;
+}
+
+/** What the port needs; in one context, every port that has succeeded before it. */
+async function portsBefore({ run, port, parts }: PortWork): Promise<readonly PlanPort[]> {
+  const { records, modules } = parts;
+  if (run.mode?.oneContext !== true) {
+    return records.portsNamed(run.id, [...modules.neededBy([port.id])]);
+  }
+  const all = await records.portsNamed(
+    run.id,
+    run.plan.ports.map(({ id }) => id),
+  );
+  return all.filter(({ id, status }) => status === "succeeded" && id !== port.id);
+}
+
+async function setUp({ run, files, steps }: PortWork, start: string): Promise<void> {
+  const { setup } = run.plan;
+  // The tree tells whether it is set up: it may be another one than that of an earlier try.
+  if (setup === undefined || (await files.isSetUp())) return;
+  await steps.step({ try: 0, kind: "setup", again: true }, async (step) => {
+    await files.checkout(start);
+    const ran = await steps.command(setup, await files.open(start), step);
+    if (ran.exitCode !== 0) {
+      throw new PortFailure(
+        "build-failed",
+        {
+          code: "SETUP_FAILED",
+          message: `The set-up ended with ${exitWords(ran)}.`,
+          hint: SETUP_HINT,
+        },
+        { output: ran.output.slice(-SETUP_OUTPUT) },
+      );
+    }
+    await files.markSetUp(start);
+    return { output: { exitCode: ran.exitCode }, log: ran.output };
+  });
 }

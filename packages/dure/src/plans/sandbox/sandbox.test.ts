@@ -32,7 +32,7 @@ import { codeOf } from "../../kernel/errors.ts";
 import { silentLogger } from "../../kernel/logger.ts";
 import { boundMs } from "../../kernel/test-bounds.ts";
 import { absentWords } from "./absent.ts";
-import { openAudit } from "./audit.ts";
+import { openAudit } from "./sandbox.ts";
 import { openConfiner } from "./confiner.ts";
 import { countsPerNamespace, openControlGroups } from "./control-groups.ts";
 import { UNPROVEN } from "./proof.ts";
