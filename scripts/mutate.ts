@@ -166,7 +166,7 @@ function regionOfFile(root: string, file: string): Region | string {
   return { file, text: readFileSync(path.join(root, file), "utf8"), start: 0 };
 }
 
-/** A function stands in one file (the check `sql` holds it there); migrations have what it was. */
+/** A function stands in one file (the check `sql` holds it there). */
 function regionOfFunction(root: string, name: string): Region | string {
   const head = new RegExp(`^create or replace function dure\\.${name}\\(`, "m");
   for (const file of sqlFiles(root)) {

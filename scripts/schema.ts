@@ -36,9 +36,8 @@ export interface Source {
 const LOCK = path.join(root, "scripts/schema-lock.json");
 const PRODUCT = /^packages\/[^/]+\/src\/.*\.(?:ts|tsx|mjs|js|sql)$/;
 const TESTS = /\.test\.[a-z]+$|\/test-[^/]+$/;
-/** Calls a function at once, before the files `*.sql.ts` are put in place: it brings its own. */
-const CALLS_ITS_OWN = "0010";
-const MIGRATION = /^packages\/dure\/src\/durable\/migrations\/(\d{4})-/;
+/** Migrations, one of which may begin the function of its trigger. */
+const TABLES = "packages/dure/src/durable/schema/";
 const MAX_SQL_COLUMNS = 100;
 /** A statement that is not longer may stand in one line. */
 const MAX_CLAUSES_COLUMNS = 60;
@@ -52,8 +51,6 @@ const CAPITALS =
   /\b(?:SELECT|FROM|WHERE|INSERT|UPDATE|DELETE|VALUES|RETURNING|JOIN|ORDER BY|GROUP BY|LIMIT|SET|CREATE|ALTER)\b/;
 /** Lines that may break the format, by file, each with its reason. */
 const UNFORMATTED: Readonly<Record<string, number>> = {
-  // Databases know it by its checksum.
-  "packages/dure/src/durable/migrations/0017-brake.ts": 1,
   // A text of JSON, which cannot be broken.
   "packages/dure/src/rooms/delivery-failure.ts": 1,
 };
@@ -64,11 +61,10 @@ const DEFINES =
 export function troubleWithPlaces(sources: readonly Source[], schema: Schema): readonly string[] {
   const known = new Set(Object.values(schema.functions).map((sql) => sql.trim()));
   return sources.flatMap(({ file, text }) => {
-    if (file.endsWith(".sql.ts")) return troubleWithFile(file, text, known);
-    const migration = MIGRATION.exec(file)?.[1];
-    if (migration === CALLS_ITS_OWN) return [];
+    const isOfTables = file.startsWith(TABLES);
+    if (file.endsWith(".sql.ts") && !isOfTables) return troubleWithFile(file, text, known);
     return [...text.matchAll(DEFINES)]
-      .filter(([, type]) => migration === undefined || type !== "trigger")
+      .filter(([, type]) => !isOfTables || type !== "trigger")
       .map(() => `${file} defines a function of the database: it belongs to a file *.sql.ts`);
   });
 }

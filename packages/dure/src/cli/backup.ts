@@ -17,7 +17,8 @@ import { SCHEMA } from "../team/schema.ts";
  */
 interface Header {
   readonly dure: "backup";
-  readonly format: 1;
+  /** 1: from before the baseline (decision 0016); its tables are those of migration 1 now. */
+  readonly format: 1 | 2;
   /** The last migration that the rows fit to. */
   readonly migration: number;
   /** By the database's clock. */
@@ -77,7 +78,7 @@ async function* backupLines(
   );
   yield line({
     dure: "backup",
-    format: 1,
+    format: 2,
     migration: rows[0]!.migration,
     at: rows[0]!.at,
   } satisfies Header);
@@ -128,7 +129,6 @@ export async function restore(
     }
     const counts = await readRows(session, file, lines, tables);
     await resetSequences(session, tables);
-    await session.query("select dure.settle_tenants()");
     await session.query("select dure.start_era()");
     await session.query("commit");
     return counts;
@@ -175,10 +175,11 @@ async function readHeader(file: string, lines: AsyncIterator<string>): Promise<H
     throw unreadable(cause);
   }
 
-  if (header.dure !== "backup" || header.format !== 1) throw unreadable();
+  const { dure, format } = header;
+  if (dure !== "backup" || (format !== 1 && format !== 2)) throw unreadable();
 
   const newest = SCHEMA.migrations.at(-1)?.id ?? 0;
-  if (header.migration! <= newest) return header as Header;
+  if (format === 1 || header.migration! <= newest) return header as Header;
 
   throw new DureError(
     "BACKUP_NEWER",

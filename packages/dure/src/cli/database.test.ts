@@ -3,6 +3,7 @@ import { mkdtemp, readdir, readFile, realpath, rm, writeFile } from "node:fs/pro
 import { tmpdir, userInfo } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
+import { gunzipSync, gzipSync } from "node:zlib";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { FULL } from "../kernel/test-tiers.ts";
 import { Database } from "../durable/database.ts";
@@ -145,6 +146,26 @@ test("a backup that was cut is refused and changes nothing", FULL, async () => {
   });
   expect(await query(first.url, "select count(*)::int as count from dure.tokens")).toEqual(before);
 });
+
+test(
+  "a backup from before the baseline brings its rows into a database of today",
+  FULL,
+  async () => {
+    await dure(first.url, "token", "create", "old friend");
+    const file = path.join(folder, "team.dure.gz");
+    await dure(first.url, "db", "backup", file);
+    const lines = gunzipSync(await readFile(file)).toString();
+    const header = /"format":2,"migration":\d+/;
+    await writeFile(file, gzipSync(lines.replace(header, '"format":1,"migration":38')));
+
+    const restored = await dure(second.url, "db", "restore", file, "--replace");
+
+    expect([lines.search(header) > 0, restored.stderr]).toEqual([true, ""]);
+    expect(
+      await query(second.url, "select name from dure.tokens where name = 'old friend'"),
+    ).toEqual([{ name: "old friend" }]);
+  },
+);
 
 test("a restore is refused where sessions stand, and while a process works", FULL, async () => {
   const file = path.join(folder, "team.dure.gz");

@@ -5,7 +5,8 @@ import { silentLogger } from "../kernel/logger.ts";
 import { decideUpgrade, migrate } from "./migrate.ts";
 import { Database } from "./database.ts";
 import type { Migration, Schema } from "./release.ts";
-import { testDatabase } from "./test-database.ts";
+import { testDatabase, type TestDatabase } from "./test-database.ts";
+import { SCHEMA } from "../team/schema.ts";
 
 const FIRST: Migration = {
   id: 1,
@@ -19,8 +20,6 @@ const quiet = { logger: silentLogger };
 function tables(...migrations: readonly Migration[]): Schema {
   return { version: "0.0.0", number: 0, oldest: 0, migrations, functions: {} };
 }
-
-/** On a busy machine; a test that works needs far less. */
 
 test("two processes that start at once: one migrates, the other waits and finds nothing to do", async () => {
   await using db = await testDatabase({ migrated: false });
@@ -42,16 +41,19 @@ test("two processes that start at once: one migrates, the other waits and finds 
   ]);
 });
 
-test("an older process that meets a newer schema stops and says so", async () => {
+test("a database from before the baseline is refused with what to do, and nothing changes", async () => {
   await using db = await testDatabase({ migrated: false });
-  await migrate(db.database, tables(FIRST, SECOND), quiet);
+  await migrate(db.database, tables({ ...FIRST, name: "turns" }, SECOND), quiet);
 
-  const stopped = migrate(db.database, tables(FIRST), quiet);
+  const refused = migrate(db.database, SCHEMA, quiet);
 
-  await expect(stopped).rejects.toMatchObject({
-    code: "SCHEMA_NEWER",
-    message: expect.stringContaining("2 (authors)") as string,
+  await expect(refused).rejects.toMatchObject({
+    code: "SCHEMA_TOO_OLD",
+    hint: expect.stringMatching(
+      /DATABASE_URL.*DURE_HOME.*dure db backup.*dure db restore/,
+    ) as string,
   });
+  expect(await tablesIn(db)).toEqual(["authors", "migrations", "notes"]);
 });
 
 test("a changed migration is refused, another line end is not a change", async () => {
@@ -79,10 +81,7 @@ test("a migration that fails leaves nothing of itself and everything before", as
   });
   await migrate(db.database, tables(FIRST, SECOND), quiet);
 
-  const found = await db.database.query({
-    text: "select tablename from pg_tables where schemaname = 'dure' order by 1",
-  });
-  expect(found.map((row) => row["tablename"])).toEqual(["authors", "migrations", "notes"]);
+  expect(await tablesIn(db)).toEqual(["authors", "migrations", "notes"]);
 });
 
 test("a gap in the numbering is a mistake of ours", async () => {
@@ -134,6 +133,11 @@ test("only what is missing is applied", () => {
 
   expect(migrations.map(({ id }) => id)).toEqual([1, 2]);
 });
+
+async function tablesIn({ database }: TestDatabase): Promise<unknown[]> {
+  const text = "select tablename from pg_tables where schemaname = 'dure' order by 1";
+  return (await database.query({ text })).map((row) => row["tablename"]);
+}
 
 async function second(url: string): Promise<{ database: Database } & AsyncDisposable> {
   const database = await Database.open({

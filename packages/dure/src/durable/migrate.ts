@@ -6,7 +6,7 @@ import { isConnectionError, type Database } from "./database.ts";
 import { DEAD_AFTER } from "./processes.ts";
 import {
   checksumOfFunctions,
-  checksumOfMigration,
+  checksumOf,
   hasTable,
   putFunctions,
   readRelease,
@@ -42,8 +42,8 @@ export interface Upgrade {
 
 /** Session lock of the process that migrates: "dure" as ASCII. */
 const MIGRATION_LOCK = 0x64757265;
-/** The migration that makes `dure.release`, and the number of each process's release. */
-const RELEASES_FROM = 14;
+/** What the first migration was called in databases that are older than the baseline. */
+const BEFORE_BASELINE = "turns";
 
 /**
  * Brings schema `dure` up to what this release wants, under a session lock: of two processes that
@@ -77,9 +77,8 @@ async function upgrade(session: pg.Client, schema: Schema, logger: Logger): Prom
   const release = await readRelease(session);
   const { migrations, functions, excludesOlder } = decideUpgrade(schema, { applied, release });
 
-  await applyAll(session, migrations.slice(0, before(migrations, RELEASES_FROM)), logger);
   if (excludesOlder) await excludeOlder(session, schema);
-  await applyAll(session, migrations.slice(before(migrations, RELEASES_FROM)), logger);
+  await applyAll(session, migrations, logger);
 
   if (functions === "replace") {
     await putFunctions(session, schema);
@@ -96,20 +95,14 @@ async function upgrade(session: pg.Client, schema: Schema, logger: Logger): Prom
 }
 
 /**
- * What is to be done to a database. Pure; throws SCHEMA_NEWER or SCHEMA_CHANGED when the code must
- * not run at all.
+ * What is to be done to a database. Pure; throws SCHEMA_TOO_OLD, SCHEMA_NEWER or SCHEMA_CHANGED when
+ * the code must not run at all.
  */
 export function decideUpgrade(schema: Schema, { applied, release }: FoundSchema): Upgrade {
   const { migrations, number } = schema;
   const stored = release ?? NO_RELEASE;
-  const newest = migrations.at(-1)?.id ?? 0;
-  const beyond = applied.find((step) => step.id > newest);
 
-  if (beyond && !release) {
-    throw schemaNewer(
-      `The database has migration ${beyond.id} (${beyond.name}); this version of dure knows ${newest} at most.`,
-    );
-  }
+  if (applied[0]?.name === BEFORE_BASELINE) throw schemaTooOld();
 
   if (number < stored.oldest) {
     throw schemaNewer(
@@ -120,7 +113,7 @@ export function decideUpgrade(schema: Schema, { applied, release }: FoundSchema)
 
   const checksums = new Map(applied.map((step) => [step.id, step.checksum]));
   const changed = migrations.find(
-    (step) => checksums.has(step.id) && checksums.get(step.id) !== checksumOfMigration(step),
+    (step) => checksums.has(step.id) && checksums.get(step.id) !== checksumOf(step.sql),
   );
 
   if (changed) {
@@ -140,16 +133,11 @@ export function decideUpgrade(schema: Schema, { applied, release }: FoundSchema)
   return {
     migrations: migrations.filter((step) => !checksums.has(step.id)),
     functions: number > stored.number ? "replace" : "keep",
-    excludesOlder: schema.oldest > stored.oldest,
+    excludesOlder: release !== undefined && schema.oldest > stored.oldest,
   };
 }
 
 const NO_RELEASE: StoredRelease = { number: 0, oldest: 0, checksum: "", version: "" };
-
-/** How many of them come up to `id`. */
-function before(migrations: readonly Migration[], id: number): number {
-  return migrations.filter((step) => step.id <= id).length;
-}
 
 async function readApplied(session: pg.Client): Promise<AppliedMigration[]> {
   if (!(await hasTable(session, "dure.migrations"))) {
@@ -188,7 +176,7 @@ async function apply(session: pg.Client, migration: Migration): Promise<void> {
       `
       insert into dure.migrations (id, name, checksum)
       values ($1, $2, $3)`,
-      [migration.id, migration.name, checksumOfMigration(migration)],
+      [migration.id, migration.name, checksumOf(migration.sql)],
     );
     await session.query("commit");
   } catch (error) {
@@ -225,12 +213,7 @@ async function excludeOlder(session: pg.Client, schema: Schema): Promise<void> {
       [schema.oldest, DEAD_AFTER],
     );
     if (rows[0]) throw inUse(schema, rows[0]);
-    await session.query(
-      `insert into dure.release (oldest) values ($1)
-       on conflict (singleton)
-       do update set oldest = excluded.oldest`,
-      [schema.oldest],
-    );
+    await session.query("update dure.release set oldest = $1", [schema.oldest]);
     await session.query("commit");
   } catch (error) {
     await session.query("rollback").catch(() => {});
@@ -249,6 +232,20 @@ function inUse(
     {
       class: "conflict",
       hint: "Stop the older process first; it drains. Nothing was changed for it.",
+    },
+  );
+}
+
+function schemaTooOld(): DureError {
+  return new DureError(
+    "SCHEMA_TOO_OLD",
+    "The database was made before dure 0.1.0, with tables that this version does not upgrade.",
+    {
+      class: "conflict",
+      hint:
+        "Nothing was changed. Start on a new database (DATABASE_URL) or data folder (DURE_HOME). To " +
+        "keep what is stored, run dure db backup with the dure that made it, and dure db restore with " +
+        "this one.",
     },
   );
 }

@@ -26,8 +26,6 @@ export interface Migration {
   readonly name: string;
   /** Statements, run in one transaction; names are qualified with `dure.`. */
   readonly sql: string;
-  /** Its checksum in databases, where it was released with another text. Default: of `sql`. */
-  readonly released?: string | undefined;
 }
 
 /** The row of `dure.release`: whose functions stand in the database, and who may work on it. */
@@ -39,7 +37,7 @@ export interface StoredRelease {
   readonly version: string;
 }
 
-/** Undefined: the database is older than the table of releases. */
+/** Undefined: the database is empty. */
 export async function readRelease(session: pg.Client): Promise<StoredRelease | undefined> {
   if (!(await hasTable(session, "dure.release"))) return undefined;
   const { rows } = await session.query<StoredRelease>(
@@ -70,7 +68,12 @@ export async function putFunctions(session: pg.Client, schema: Schema): Promise<
       noun = name;
       await session.query(sql);
     }
-    await session.query(STORE, [schema.number, checksumOfFunctions(schema), schema.version]);
+    await session.query(STORE, [
+      schema.number,
+      schema.oldest,
+      checksumOfFunctions(schema),
+      schema.version,
+    ]);
     await session.query("commit");
   } catch (error) {
     await session.query("rollback").catch(() => {});
@@ -88,24 +91,17 @@ export async function putFunctions(session: pg.Client, schema: Schema): Promise<
   }
 }
 
-/** Also where a restore of an older version has emptied the table. */
+/** A newer release may have raised `oldest` and died before its functions. */
 const STORE = `
-  insert into dure.release (number, checksum, version)
-  values ($1, $2, $3)
-  on conflict (singleton) do update set
-    number = excluded.number, checksum = excluded.checksum, version = excluded.version,
+  update dure.release
+  set number = $1, oldest = greatest(oldest, $2), checksum = $3, version = $4,
     at = clock_timestamp()`;
 
 export function checksumOfFunctions({ functions }: Schema): string {
   return checksumOf(Object.values(functions).join("\n"));
 }
 
-/** Under which databases know a migration. */
-export function checksumOfMigration({ sql, released }: Migration): string {
-  return released ?? checksumOf(sql);
-}
-
-/** Line ends do not count: a checkout may change them. */
+/** Under which databases know a text. Line ends do not count: a checkout may change them. */
 export function checksumOf(sql: string): string {
   return createHash("sha256").update(sql.replaceAll("\r\n", "\n")).digest("hex");
 }

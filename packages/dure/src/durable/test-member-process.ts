@@ -6,11 +6,14 @@ import { createInterface } from "node:readline";
 import { systemClock } from "../kernel/clock.ts";
 import { newId } from "../kernel/ids.ts";
 import type { Logger } from "../kernel/logger.ts";
+import { SCHEMA } from "../team/schema.ts";
 import { Database } from "./database.ts";
 import { EventLog } from "./event-log.ts";
+import { migrate } from "./migrate.ts";
 import { Notifications } from "./notify.ts";
 import { Outbox } from "./outbox.ts";
 import { applicationName, ProcessLease } from "./processes.ts";
+import type { Migration } from "./release.ts";
 import { Takeover } from "./takeover.ts";
 import type { NewPlatformEvent } from "../wire/events.ts";
 
@@ -170,6 +173,13 @@ const roles: Record<string, () => Promise<void>> = {
 
     await takeover.start();
     outbox.start();
+  },
+
+  /** Upgrades the database to a release with more migrations, given as JSON. */
+  async upgrader() {
+    const more = JSON.parse(rest[0]!) as readonly Migration[];
+    const migrations = [...SCHEMA.migrations, ...more];
+    await migrate(database, { ...SCHEMA, number: SCHEMA.number + 1, migrations }, { logger });
   },
 };
 

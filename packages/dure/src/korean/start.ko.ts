@@ -214,8 +214,13 @@ export const START_SENTENCES_KO: readonly SentenceForm[] = [
   ],
 
   [
-    "The database has migration {0} ({1}); this version of dure knows {2} at most.",
-    "데이터베이스에 마이그레이션 {0}({1})까지 있는데, 이 dure는 {2}까지만 알아요.",
+    "The database was made before dure 0.1.0, with tables that this version does not upgrade.",
+    "dure 0.1.0이 나오기 전에 만든 데이터베이스예요. 지금의 dure는 그 테이블을 업그레이드하지 않아요.",
+  ],
+
+  [
+    "Nothing was changed. Start on a new database (DATABASE_URL) or data folder (DURE_HOME). To keep what is stored, run dure db backup with the dure that made it, and dure db restore with this one.",
+    "바뀐 것은 없어요. 새 데이터베이스(`DATABASE_URL`)나 새 데이터 폴더(`DURE_HOME`)로 시작해 주세요. 저장된 내용을 옮기려면, 만들 때 쓴 dure로 `dure db backup`을 하고 지금의 dure로 `dure db restore`를 해 주세요.",
   ],
 
   [

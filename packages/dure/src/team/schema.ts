@@ -2,9 +2,9 @@ import { sql as budgets } from "../durable/budgets.sql.ts";
 import { sql as effects } from "../durable/effects.sql.ts";
 import { sql as eventLog } from "../durable/event-log.sql.ts";
 import { sql as files } from "../durable/files/files.sql.ts";
-import { MIGRATIONS } from "../durable/migrations/index.ts";
 import { sql as outbox } from "../durable/outbox.sql.ts";
 import type { Schema } from "../durable/release.ts";
+import { MIGRATIONS } from "../durable/schema/migrations.ts";
 import { sql as tenants } from "../durable/tenants.sql.ts";
 import { sql as turns } from "../durable/turns.sql.ts";
 import { sql as escalations } from "../escalations/escalations.sql.ts";
@@ -26,7 +26,7 @@ import { DURE_VERSION } from "./version.ts";
  */
 export const SCHEMA: Schema = {
   version: DURE_VERSION,
-  number: 23,
+  number: 1,
   // Raised by a release that takes away what older ones use.
   oldest: 0,
   migrations: MIGRATIONS,

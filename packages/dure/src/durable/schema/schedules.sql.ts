@@ -3,25 +3,25 @@ export const sql = /* sql */ `
 create table dure.schedules (
   name text primary key,
   tenant text not null default '',
-  -- When it is due; a change begins anew.
+  -- When it is due; a changed rule begins anew.
   rule text not null,
-  -- All of it: only processes that know it as it is take its moments.
+  -- All of it: only processes that have exactly this one take its moments.
   definition text not null,
   -- All moments up to this one are decided.
   since timestamptz not null,
   paused_at timestamptz,
   paused_by text,
-  -- The last start did not have it any more.
+  -- When a start did not have it any more.
   gone_at timestamptz
 );
 
 create table dure.schedule_firings (
-  -- Also of its entry in the outbox.
+  -- The same as that of its entry in the outbox.
   key text primary key,
   schedule text not null,
   tenant text not null default '',
   due timestamptz not null,
-  -- Null: its time had come.
+  -- The person who began it; null: its time had come.
   by_whom text,
   status text not null
     check (status in ('taken', 'done', 'failed', 'unknown', 'missed')),

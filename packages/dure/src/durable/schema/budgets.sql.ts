@@ -1,19 +1,19 @@
 /**
- * What model calls may spend. A reservation belongs to a turn and a place in it; it is written
- * before the call and settled by the statement that stores the call's usage, whichever that is
- * (`dure.put_journal` is a part of them all).
+ * What calls of models may spend. A reservation belongs to a turn and a place in it. It is written
+ * before the call, and settled by the statement that stores the call's usage (each of them calls
+ * `dure.put_journal`).
  *
  * Limits of a turn or session are checked against its own rows: no other turn writes them. Limits
- * that all share (pools: team, agent, day) are lent to processes in blocks, and a reservation is
+ * that turns share (pools: team, agent, day) are lent to processes in blocks, and a reservation is
  * charged to its process's block, in memory. So a pool's row is locked once per block, never once
  * per turn. For each pool
  *
  *   used + lent <= limit whenever something is lent;  lent = sum over blocks of (granted - folded).
  *
- * Folding brings settled reservations from their rows into the sums. A dead process's open
- * reservations lose their process (it is ''): they count as used in full until their turn, which
- * another process goes on with, settles them. Locks are taken in the order turn, reservation,
- * block, pool; blocks and pools by key.
+ * Folding brings settled reservations from their rows into the sums. Open reservations of a dead
+ * process lose their process (it is ''): they count as used in full until their turn, which another
+ * process goes on with, settles them. Locks are taken in the order turn, reservation, block, pool;
+ * blocks and pools by key.
  */
 export const sql = /* sql */ `
 -- 'team/day/2026-11-22/tokens', 'agent/<name>/day/2026-11-22/usd', 'team/total/tokens'. What
@@ -28,7 +28,7 @@ create table dure.budget_pools (
 create table dure.budget_blocks (
   process text not null,
   pool text not null,
-  -- Both only grow: a process that repeats a question whose answer was lost gets the same sum.
+  -- Both only grow: a process that asks again after a lost answer gets the same sum.
   granted bigint not null default 0,
   folded bigint not null default 0,
   primary key (process, pool)
@@ -47,17 +47,15 @@ create table dure.budget_reservations (
   used_micro_usd bigint,
   at timestamptz not null default clock_timestamp(),
   settled_at timestamptz,
-  -- Whether the pools know it; true from the start when there are none.
+  -- Whether the pools count it; true from the start where there are none.
   folded boolean not null,
   primary key (turn_id, place)
 ) with (fillfactor = 70);
-create index budget_reservations_unfolded
-  on dure.budget_reservations (process)
-  where not folded;
+create index budget_reservations_unfolded on dure.budget_reservations (process) where not folded;
 create index budget_reservations_age on dure.budget_reservations (at);
 
--- What the calls of a session have used, as long as the session lives. Its running turn writes
--- here, and between turns what folds its memory.
+-- What the calls of a session have used. Its running turn writes here, and between turns the
+-- call that shortens its memory.
 create table dure.budget_sessions (
   session_id text not null,
   agent text not null,
@@ -65,12 +63,4 @@ create table dure.budget_sessions (
   micro_usd bigint not null default 0,
   primary key (session_id, agent)
 ) with (fillfactor = 70);
-
-create function dure.forget_session_budget() returns trigger language plpgsql as $$
-begin
-  delete from dure.budget_sessions where session_id = old.id;
-  return old;
-end $$;
-create trigger sessions_budget after delete on dure.sessions
-  for each row execute function dure.forget_session_budget();
 `;

@@ -9,7 +9,7 @@ create table dure.knowledge_documents (
   digest text not null,
   bytes integer not null,
   chunks integer not null,
-  -- Of all its chunks together; the search weighs long chunks less.
+  -- In all its chunks; the search weighs long chunks less.
   words integer not null,
   indexed_at timestamptz not null default clock_timestamp(),
   primary key (base, source)
@@ -23,10 +23,24 @@ create table dure.knowledge_chunks (
   nr integer not null,
   headings text[] not null,
   text text not null,
-  -- Each different word once, as knowledge/words.ts cuts them.
+  -- Each word once, as knowledge/words.ts cuts them.
   words text[] not null,
   unique (base, source, nr),
   foreign key (base, source) references dure.knowledge_documents on delete cascade
 );
 create index knowledge_chunks_words on dure.knowledge_chunks using gin (words);
+
+-- What chunks mean, as vectors of an embedding model, where a base has one.
+create table dure.knowledge_vectors (
+  chunk bigint not null references dure.knowledge_chunks (id) on delete cascade,
+  -- Vectors of different models cannot be compared.
+  model text not null,
+  -- One signed byte a dimension; only the direction counts.
+  vector bytea not null,
+  -- It stands in a table of pgvector too: docs/spec/knowledge §3.
+  is_placed boolean not null default false,
+  primary key (chunk, model)
+);
+create index knowledge_vectors_unplaced
+  on dure.knowledge_vectors (model, chunk) where not is_placed;
 `;

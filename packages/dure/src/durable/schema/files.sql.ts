@@ -1,11 +1,11 @@
-/** Files of conversations: their bytes once for each tenant, and who has them. */
+/** Files of conversations: their bytes once for each tenant, and which sessions have them. */
 export const sql = /* sql */ `
 create table dure.file_bytes (
   tenant text not null,
   sha256 text not null check (sha256 ~ '^[0-9a-f]{64}$'),
   bytes bigint not null check (bytes >= 0),
-  -- Names them in a store outside. Of one life of this row alone, so that
-  -- what is written late never stands for later bytes.
+  -- Names them in a store outside. A row that is made again gets another key, so a late write
+  -- never stands for newer bytes.
   store_key text not null unique,
   -- Null: they are in a store outside.
   data bytea,
@@ -14,7 +14,7 @@ create table dure.file_bytes (
   touched_at timestamptz not null default clock_timestamp(),
   primary key (tenant, sha256)
 );
--- Random already: compressing images again costs time and wins nothing.
+-- Images are compressed already. PostgreSQL 15 takes this only as a statement of its own.
 alter table dure.file_bytes alter column data set storage external;
 
 create table dure.files (
@@ -24,7 +24,7 @@ create table dure.files (
   sha256 text not null,
   name text not null,
   type text not null,
-  -- The turn that carried it last. Null: none has yet.
+  -- The last turn that carried it. Null: none has yet.
   turn_id text,
   created_at timestamptz not null default clock_timestamp(),
   touched_at timestamptz not null default clock_timestamp(),
@@ -34,20 +34,4 @@ create unique index files_once on dure.files (session_id, sha256, name);
 create index files_bytes on dure.files (tenant, sha256);
 create index files_turn on dure.files (turn_id);
 create index files_unused on dure.files (touched_at) where turn_id is null;
-
-create function dure.forget_session_files() returns trigger language plpgsql as $$
-begin
-  delete from dure.files where session_id = old.id;
-  return old;
-end $$;
-create trigger sessions_files after delete on dure.sessions
-  for each row execute function dure.forget_session_files();
-
-create function dure.forget_file_bytes() returns trigger language plpgsql as $$
-begin
-  return null;
-end $$;
-create trigger files_forgotten after delete on dure.files
-  referencing old table as gone
-  for each statement execute function dure.forget_file_bytes();
 `;

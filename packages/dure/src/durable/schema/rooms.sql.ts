@@ -1,14 +1,14 @@
 /**
  * Places where people and agents talk, what was said there, who heard it, and what agents asked of
- * each other. A place's row is the lock of everything that happens in it, and holds the counters of
- * its guards: one row for all processes.
+ * each other. A place's row is the lock of everything in it, and holds the counters of its guards:
+ * one row for all processes.
  */
 export const sql = /* sql */ `
 create table dure.places (
   id text primary key,
   adapter text not null,
   kind text not null check (kind in ('channel', 'thread', 'direct')),
-  -- Of a thread: its channel
+  -- The channel of a thread.
   parent text references dure.places (id) on delete cascade,
   name text not null,
   tenant text not null default '',
@@ -19,22 +19,24 @@ create table dure.places (
   -- A direct room: one person, one agent.
   person text,
   agent text,
-  -- The account that made a thread
+  -- The account that made the thread.
   owner text,
   topic text,
   is_sink boolean not null default false,
-  -- Guards (docs/spec/collaboration §5). 'suspended' ends by itself at suspended_until; a
-  -- reader compares.
+  -- Whether all members of the platform's server may read it. Null: the platform has not told,
+  -- and it is kept as a private one.
+  seen_by_all boolean,
+  -- Guards (docs/spec/collaboration §5). 'suspended' is over at suspended_until: readers compare.
   state text not null default 'open'
     check (state in ('open', 'resting', 'suspended', 'closed')),
   suspended_until timestamptz,
   agent_messages integer not null default 0,
   recent timestamptz[] not null default '{}',
   closed_because text,
-  -- Was found to be that one: what is sent here belongs there
+  -- It turned out to be that place: what is sent here belongs there.
   moved_to text references dure.places (id) on delete cascade,
-  -- When its channel left the configuration for the last time, and when it was back: what was
-  -- said between has no listener.
+  -- When its channel last left the configuration, and when it came back: nothing heard what was
+  -- said between.
   away_from timestamptz,
   away_until timestamptz,
   archived boolean not null default false,
@@ -46,14 +48,10 @@ create unique index places_platform
   on dure.places (adapter, channel, coalesce(thread, ''))
   where channel is not null and (kind <> 'thread' or thread is not null);
 create unique index places_direct
-  on dure.places (adapter, tenant, person, agent)
-  where kind = 'direct';
-create index places_moved
-  on dure.places (moved_to)
-  where moved_to is not null;
-create index places_threads
-  on dure.places (parent, active_at desc)
-  where kind = 'thread';
+  on dure.places (adapter, tenant, person, agent) where kind = 'direct';
+create index places_moved on dure.places (moved_to) where moved_to is not null;
+create index places_threads on dure.places (parent, active_at desc) where kind = 'thread';
+create index places_tenant on dure.places (tenant, kind) where kind <> 'thread';
 
 create table dure.participants (
   place text not null references dure.places (id) on delete cascade,
@@ -72,35 +70,33 @@ create table dure.room_messages (
   text text not null,
   mentions text[] not null default '{}',
   mark text check (mark in ('notice', 'reminder', 'sink')),
-  -- The author's part is over: no agent handles it
+  -- The author's part is over: no agent handles it.
   ends boolean not null default false,
   reply_to text,
-  -- Whose answer it is
+  -- The turn whose answer it is.
   turn text,
-  -- The turn whose tool said it
+  -- The turn in which a tool said it.
   during text,
   request text,
-  -- Per agent: {role, rank?, because, at, answer?}. An agent that is in here has seen the
-  -- message.
+  -- By agent: {role, rank?, because, at, answer?}. An agent that is named has seen the message.
   roles jsonb not null default '{}',
   delivery text not null default 'sent'
     check (delivery in ('queued', 'sent', 'failed', 'unknown')),
   delivery_error jsonb,
   attachments jsonb not null default '[]',
   buttons jsonb,
-  -- When it was said, by its platform
+  -- When it was said, by its platform.
   at timestamptz not null default clock_timestamp(),
-  -- When dure had it
+  -- When dure got it.
   heard_at timestamptz not null default clock_timestamp(),
   edited_at timestamptz,
   unique (place, seq)
 ) with (fillfactor = 80);
-create unique index room_messages_turn
-  on dure.room_messages (turn)
-  where turn is not null;
+create unique index room_messages_turn on dure.room_messages (turn) where turn is not null;
 create index room_messages_age on dure.room_messages (heard_at);
+create index room_messages_during on dure.room_messages (during) where during is not null;
 
--- One message may be several on its platform.
+-- The messages on its platform that a message became.
 create table dure.room_parts (
   adapter text not null,
   platform_id text not null,
@@ -110,7 +106,7 @@ create table dure.room_parts (
 );
 create index room_parts_message on dure.room_parts (message, adapter, part);
 
--- What a person has sent with a key of their own; harmless to repeat for 24 h.
+-- What a person has sent with a key of their own: sent again within 24 h it is the same message.
 create table dure.room_client_ids (
   place text not null references dure.places (id) on delete cascade,
   person text not null,
@@ -121,54 +117,54 @@ create table dure.room_client_ids (
 );
 create index room_client_ids_age on dure.room_client_ids (at);
 
+-- Where questions of turns stand, and from when words count for them. It refers to no row of
+-- dure.escalations: an answer holds that row while it waits for the place.
+create table dure.room_questions (
+  escalation text primary key,
+  message text not null references dure.room_messages (id) on delete cascade,
+  -- When its platform had it, and the seq of the newest message of the place at that moment.
+  shown_seq bigint,
+  shown_at timestamptz
+);
+create index room_questions_message on dure.room_questions (message);
+
 -- The work that a message makes for an agent: one turn of its session in that place.
 create table dure.handlings (
   id text primary key,
   agent text not null,
   place text not null references dure.places (id) on delete cascade,
-  -- Null: the turn was started by an answer from the inbox
+  -- Null: the turn was started by an answer from the inbox.
   message text references dure.room_messages (id) on delete cascade,
   session text not null,
   rank text check (rank in ('PRIMARY', 'SECONDARY')),
   request text,
   state text not null default 'waiting' check (state in ('waiting', 'running', 'done')),
-  -- SECONDARY starts when this one has ended, or at not_before.
+  -- The handling before a SECONDARY one, which starts when that has ended, or at not_before.
   behind text,
   not_before timestamptz not null default clock_timestamp(),
-  -- What the turn was asked, word for word, so that asking again is the same request
+  -- What the turn was asked, word for word, so that asking again is the same request.
   input jsonb,
   turn text,
   holder text,
-  -- Said by the agent's tools during the turn
+  -- Said by the agent's tools during the turn.
   wishes text[] not null default '{}' check (wishes <@ array['silent', 'end', 'leave']),
-  -- The platform's id of the message that shows what is being written; empty: perhaps there is
-  -- one
+  -- The platform's id of the message that shows what is being written; '': there may be one.
   preview text,
   outcome text,
   answer text,
+  -- How often unexpected trouble has ended it early; waiting for the database does not count.
+  tries integer not null default 0,
   created_at timestamptz not null default clock_timestamp(),
   finished_at timestamptz
 ) with (fillfactor = 80);
-create index handlings_open
-  on dure.handlings (not_before)
-  where state <> 'done';
-create index handlings_line
-  on dure.handlings (session, created_at, id)
-  where state <> 'done';
-create index handlings_request
-  on dure.handlings (request)
-  where request is not null;
-create unique index handlings_turn
-  on dure.handlings (turn)
-  where turn is not null;
-create unique index handlings_message
-  on dure.handlings (message, agent)
-  where message is not null;
-create index handlings_finished
-  on dure.handlings (finished_at)
-  where state = 'done';
+create index handlings_open on dure.handlings (not_before) where state <> 'done';
+create index handlings_line on dure.handlings (session, created_at, id) where state <> 'done';
+create index handlings_request on dure.handlings (request) where request is not null;
+create unique index handlings_turn on dure.handlings (turn) where turn is not null;
+create unique index handlings_message on dure.handlings (message, agent) where message is not null;
+create index handlings_finished on dure.handlings (finished_at) where state = 'done';
 
--- A ring of 50 slots per place: the newest records, bounded by construction.
+-- The newest messages that agents of a place have only heard: a ring of 50 slots.
 create table dure.observations (
   place text not null references dure.places (id) on delete cascade,
   slot integer not null,
@@ -182,6 +178,7 @@ create table dure.observations (
 ) with (fillfactor = 50);
 create index observations_age on dure.observations using brin (at);
 
+-- The thread in which two agents go on about a topic.
 create table dure.thread_routes (
   from_agent text not null,
   to_agent text not null,
@@ -193,6 +190,12 @@ create table dure.thread_routes (
 );
 create index thread_routes_thread on dure.thread_routes (thread);
 
+-- The thread in which the sink reports a background conversation.
+create table dure.sink_threads (
+  conversation text primary key,
+  place text not null references dure.places (id) on delete cascade
+);
+
 -- What one agent has asked of another, until it is answered.
 create table dure.requests (
   id text primary key,
@@ -203,7 +206,7 @@ create table dure.requests (
   message text not null,
   -- {place?, session?, turn?, job?}
   origin jsonb not null default '{}',
-  -- Who asked whom, up to the asker
+  -- Who asked whom, up to the asker.
   chain text[] not null,
   state text not null default 'open'
     check (state in ('open', 'answered', 'withdrawn', 'expired')),
@@ -213,18 +216,16 @@ create table dure.requests (
   created_at timestamptz not null default clock_timestamp(),
   closed_at timestamptz
 );
-create index requests_due
-  on dure.requests (next_at)
-  where state = 'open' and next_at is not null;
-create index requests_thread
-  on dure.requests (thread, to_agent)
-  where state = 'open';
-create index requests_closed
-  on dure.requests (closed_at)
-  where state <> 'open';
+create index requests_due on dure.requests (next_at) where state = 'open' and next_at is not null;
+create index requests_thread on dure.requests (thread, to_agent) where state = 'open';
+create index requests_closed on dure.requests (closed_at) where state <> 'open';
+create index requests_answered
+  on dure.requests ((origin->>'session'), closed_at) where state = 'answered';
+create index requests_origin_turn
+  on dure.requests ((origin->>'turn')) where origin->>'turn' is not null;
 
--- First results of calls; by the call's own key (turn or job), or by a caller's key for five
--- minutes.
+-- First results of calls of collaborate, by the key of the turn or job, or by a caller's key for
+-- five minutes.
 create table dure.collaborations (
   key text primary key,
   result jsonb not null,
@@ -232,7 +233,7 @@ create table dure.collaborations (
 );
 create index collaborations_age on dure.collaborations (at);
 
--- An unordered pair of agents and when they called each other.
+-- When two agents have called each other, in either direction.
 create table dure.agent_pairs (
   one text not null,
   other text not null check (one < other),
@@ -240,12 +241,14 @@ create table dure.agent_pairs (
   primary key (one, other)
 );
 
+-- When threads were made on a platform's server.
 create table dure.guild_threads (
-  -- Adapter and guild
+  -- Adapter and guild.
   guild text primary key,
   created timestamptz[] not null default '{}'
 );
 
+-- The agents' accounts on platforms.
 create table dure.accounts (
   adapter text not null,
   id text not null,
@@ -255,12 +258,14 @@ create table dure.accounts (
   state text not null default 'starting'
     check (state in ('starting', 'ready', 'reconnecting', 'paused', 'refused', 'stopped')),
   detail text,
+  -- Code and facts of what it tells of itself, beside its sentence.
+  reason jsonb,
   holder text,
   changed_at timestamptz not null default clock_timestamp(),
   primary key (adapter, id)
 );
 
--- Up to where an account has read a place.
+-- How far an account has read a place.
 create table dure.account_reads (
   adapter text not null,
   account text not null,
@@ -270,8 +275,17 @@ create table dure.account_reads (
   primary key (adapter, account, place)
 );
 
--- What the web rooms have taken over from dure's outbox: their side of the contract that other
--- platforms keep elsewhere.
+-- How far a person has read a place.
+create table dure.person_reads (
+  tenant text not null,
+  person text not null,
+  place text not null references dure.places (id) on delete cascade,
+  seq bigint not null,
+  primary key (tenant, person, place)
+);
+
+-- What the web rooms have taken from the outbox: their side of what other platforms keep for
+-- themselves.
 create table dure.web_posts (
   id text primary key,
   account text not null,
@@ -281,51 +295,33 @@ create table dure.web_posts (
 );
 create index web_posts_age on dure.web_posts (at);
 
--- Up to where a follower of the event log has come; moved in the transaction of what it did
--- with the event.
-create table dure.cursors (
-  name text primary key,
-  position text not null,
+-- Agents that a person has paused.
+create table dure.pauses (
+  agent text primary key,
+  -- '': not known.
+  by text not null,
   at timestamptz not null default clock_timestamp()
 );
 
--- The thread in which the sink reports a background conversation.
-create table dure.sink_threads (
-  conversation text primary key,
-  place text not null references dure.places (id) on delete cascade
-);
-
--- Up to where a person has read a place.
-create table dure.person_reads (
-  tenant text not null,
-  person text not null,
+-- Where people were told of a pause.
+create table dure.pause_notices (
+  agent text not null references dure.pauses (agent) on delete cascade,
   place text not null references dure.places (id) on delete cascade,
-  seq bigint not null,
-  primary key (tenant, person, place)
+  primary key (agent, place)
 );
 
--- A turn that an answer from the inbox starts in an agent's session of a place says its words
--- there, like any other.
-create function dure.handle_answered_turn() returns trigger language plpgsql as $$
-begin
-  insert into dure.handlings (id, agent, place, session, state, turn)
-  select 'handling_' || new.id, split_part(new.session_id, ':', 2),
-    coalesce(p.moved_to, p.id), new.session_id, 'waiting', new.id
-  from dure.places p
-  where p.id = substr(
-    split_part(new.session_id, '@@', 1), -- what follows is a person's line
-    length('room:' || split_part(new.session_id, ':', 2) || ':') + 1
-  )
-  on conflict do nothing;
-  return null;
-end $$;
-create trigger turns_answered after insert on dure.turns for each row
-  when (new.author = 'system' and new.session_id like 'room:%')
-  execute function dure.handle_answered_turn();
-
--- Answers that lift what a guard has stopped, or say what became of a post: looked for every
--- second, and few.
-create index escalations_lifts
-  on dure.escalations (resolved_at)
-  where type in ('conflict', 'delivery') and status = 'resolved' and used_at is null;
+-- Orders to stop what runs in a place. The row comes first: each process that sees it ends what
+-- was there before it.
+create table dure.stops (
+  id text primary key,
+  place text not null references dure.places (id) on delete cascade,
+  by text not null,
+  at timestamptz not null default clock_timestamp(),
+  answers integer not null default 0,
+  requests integer not null default 0,
+  jobs integer not null default 0,
+  done_at timestamptz
+);
+create index stops_open on dure.stops (at) where done_at is null;
+create index stops_done on dure.stops (done_at) where done_at is not null;
 `;
