@@ -1,5 +1,6 @@
 import { LOCALES, type Locale } from "../kernel/locales.ts";
 import { choiceSlot } from "./kinds/choice.ts";
+import { belongs } from "./entries.ts";
 import { DEED_SLOT } from "./deed-slot.ts";
 import type { Deed, FormTexts, NamedDeed, SlotForm, SlotSpec, SlotSpecs } from "./form.ts";
 import type { SlotValues } from "./form-state.ts";
@@ -24,6 +25,11 @@ function neededBy(name: string, spec: SlotSpec, deeds: NonNullable<SlotForm["dee
       if (deed.slots && !deed.slots.includes(name)) return false;
       const isAsked = spec.needed?.(known) ?? (spec.required || spec.askOnce === true);
       return deed.slots !== undefined || isAsked;
+    },
+    belongs(known) {
+      const deed = deeds[String(known[DEED_SLOT])];
+      if (!deed) return true;
+      return deed.slots?.includes(name) ?? belongs(spec, known);
     },
   };
 }
@@ -79,9 +85,32 @@ export function withDeedNames(texts: FormTexts, specs: SlotSpecs, locale: Locale
   return {
     ...texts,
     value: (slot, value) => (slot === DEED_SLOT ? show(value, locale) : texts.value(slot, value)),
+    slotError: (error, slot) =>
+      (slot === DEED_SLOT ? deed.errors?.[locale]?.[error] : undefined) ??
+      texts.slotError(error, slot),
     doubt: (slot, options) =>
       texts.doubt(slot, slot === DEED_SLOT ? options.map((value) => show(value, locale)) : options),
   };
+}
+
+/**
+ * Whether words say not to do one of these: don't move it, 옮기지 마. They are the first word of what a
+ * deed is called in English, and the stem of its last one in Korean. Pure.
+ */
+export function saysNotTo(message: string, deeds: readonly NamedDeed[]): boolean {
+  const line = fold(message).replaceAll(/['’]/gu, "");
+  return deeds.some(({ names, says = [] }) => {
+    const all = [...Object.values(names), ...says].map((words) => fold(words).split(" "));
+    const verbs = all.flatMap(([first = ""]) => (/^[a-z]+$/u.test(first) ? [first] : []));
+    const stems = all.flatMap(
+      (words) => /^([가-힣]+)기$/u.exec(words.at(-1) ?? "")?.slice(1) ?? [],
+    );
+    return (
+      verbs.some((verb) =>
+        new RegExp(`\\b(?:dont|do not|never) (?:please )?${verb}\\b`, "u").test(line),
+      ) || stems.some((stem) => new RegExp(`${stem}지 ?(?:마|말)`, "u").test(line))
+    );
+  });
 }
 
 /** What the buttons of its question say: the deed, and to leave it. Pure. */

@@ -109,9 +109,23 @@ export function withCurrent(
   context: Pick<FormContext, "specs">,
 ): FormState {
   const { _unclear: unclear } = state.meta.slot_errors;
-  const errors = unclear === undefined ? slot_errors : { ...slot_errors, _unclear: unclear };
-  const meta = { ...state.meta, slot_errors: errors, derived, doubts, declined };
+  const own = ofItsOwn(slot_errors, slots, context);
+  const errors = unclear === undefined ? own : { ...own, _unclear: unclear };
+  const open = ofItsOwn(doubts, slots, context);
+  const meta = { ...state.meta, slot_errors: errors, derived, doubts: open, declined };
   return withStageOfSlots({ ...state, slots, meta }, context);
+}
+
+/** What is wrong or open of slots that the entry has a place for. */
+function ofItsOwn<Value>(
+  bySlot: Readonly<Record<string, Value>>,
+  slots: SlotValues,
+  { specs }: Pick<FormContext, "specs">,
+): Readonly<Record<string, Value>> {
+  const own = Object.entries(bySlot).filter(
+    ([slot]) => specs[slot] === undefined || belongs(specs[slot], slots),
+  );
+  return Object.fromEntries(own);
 }
 
 /** The form with an error about the whole message. Pure. */
@@ -157,6 +171,19 @@ export function validateSlots(slots: SlotValues, context: FormContext): SlotErro
 /** Whether an entry cannot be done without a slot, by what is known. Pure. */
 export function isNeeded(spec: SlotSpec, slots: SlotValues): boolean {
   return !spec.askOnce && (spec.needed?.(slots) ?? spec.required);
+}
+
+/** Whether an entry has a place for a slot, by what is known. Pure. */
+export function belongs(spec: SlotSpec, slots: SlotValues): boolean {
+  return spec.belongs?.(slots) ?? spec.needed?.(slots) ?? true;
+}
+
+/** The values of a whole entry that have no place in it: a limit, of what is a debit card now. Pure. */
+export function foreignSlots(
+  { slots }: Pick<Entry, "slots">,
+  { specs }: Pick<FormContext, "specs">,
+): readonly string[] {
+  return Object.keys(slots).filter((slot) => specs[slot] && !belongs(specs[slot], slots));
 }
 
 /**

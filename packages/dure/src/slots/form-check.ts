@@ -1,3 +1,4 @@
+import { spellingOf } from "../parse/choice.ts";
 import { LOCALES } from "../kernel/locales.ts";
 import { unknownOption, unknownValue, type OptionProblem } from "../kernel/known-options.ts";
 import { systemClock } from "../kernel/clock.ts";
@@ -33,6 +34,7 @@ const SLOT_OPTIONS = {
   required: true,
   askOnce: true,
   needed: true,
+  belongs: true,
   type: true,
   description: true,
   identifies: true,
@@ -107,6 +109,7 @@ function deedProblem({ deed, deeds, slots }: SlotForm): OptionProblem | undefine
       hint: "Give either deed, or deeds with a name for each.",
     };
   }
+  if (deed?.tool.effect === "none") return DOES_NOTHING;
   if (deeds && Object.keys(deeds).length === 0) {
     return { message: "deeds is empty.", hint: "Name at least one: deeds: { book: … }." };
   }
@@ -117,9 +120,33 @@ function deedProblem({ deed, deeds, slots }: SlotForm): OptionProblem | undefine
   };
 }
 
+const DOES_NOTHING: OptionProblem = {
+  message: "its tool has no effect, so that a yes would do nothing once.",
+  hint: 'Say how it is done: effect: "once" or "idempotent".',
+};
+
+/** Two deeds that are asked for with the same words. */
+function sameWords({ deeds = {} }: SlotForm, deed: NamedDeed): OptionProblem | undefined {
+  const spelt = ({ names = {}, says = [] }: NamedDeed): string[] =>
+    [...Object.values(names), ...says].map((words) => spellingOf(words));
+  const own = new Set(spelt(deed));
+  for (const [name, other] of Object.entries(deeds)) {
+    const shared = other === deed ? undefined : spelt(other).find((words) => own.has(words));
+    if (shared === undefined) continue;
+    return {
+      message: `deed ${name} is asked for with the same words, "${shared}".`,
+      hint: "Take them out of says or names of one of the two.",
+    };
+  }
+  return undefined;
+}
+
 function namedDeedProblem(form: SlotForm, deed: NamedDeed): OptionProblem | undefined {
   const unknown = unknownOption(deed, NAMED_DEED_OPTIONS);
   if (unknown) return unknown;
+  if (deed.tool.effect === "none") return DOES_NOTHING;
+  const same = sameWords(form, deed);
+  if (same) return same;
   const language = spoken(form).find((one) => deed.names?.[one] === undefined);
   if (language !== undefined) {
     return {

@@ -6,8 +6,17 @@ import type { TurnContext } from "../engine/turn/turn-context.ts";
 import type { JsonObject } from "../kernel/json.ts";
 import type { UiHint } from "../kernel/turn-events.ts";
 import type { Lexicon } from "../parse/lexicon/index.ts";
-import { specsOf, withDeedNames } from "./deeds.ts";
-import { identityOf, openSlotsOf, type FormContext } from "./entries.ts";
+import { deedButtons, isCancellingDeed, specsOf, withDeedNames } from "./deeds.ts";
+import {
+  currentOf,
+  foreignSlots,
+  identityOf,
+  openSlotsOf,
+  withCurrent,
+  withoutSlot,
+  type FormContext,
+} from "./entries.ts";
+import type { Reply } from "../parse/replies/reply.ts";
 import { cardOf } from "./form-report.ts";
 import { FormSpeech } from "./form-speech.ts";
 import type { FormTexts, SlotForm, SlotSpecs } from "./form.ts";
@@ -89,6 +98,24 @@ export class FormParts {
     const asked = JSON.stringify([state.meta.flow_id, state.index, about, buttons]);
     const id = createHash("sha256").update(asked).digest("hex");
     return { buttons, confirmId: `ask_${id.slice(0, 32)}` };
+  }
+
+  /** What was said and has no place in this entry is shown in no question, and that is said. */
+  leaveOut(): void {
+    const { texts, context, state } = this;
+    const foreign = foreignSlots(state, context);
+    if (foreign.length === 0) return;
+    const kept = foreign.reduce(withoutSlot, currentOf(state));
+    this.put(withCurrent(state, kept, context));
+    this.say(texts.leftOut(foreign.map((slot) => texts.slotNames[slot] ?? slot)));
+  }
+
+  /** Why a yes or a no did not count: 취소, where the deed is a cancelling, can mean both. */
+  asksAgain({ because }: Reply): string {
+    const { form, texts, locale, state } = this;
+    const buttons = deedButtons(form, state.slots, locale);
+    const isBoth = because === "yes-and-no" && isCancellingDeed(form, state.slots);
+    return (buttons && isBoth ? texts.cancelsWhich?.(buttons) : undefined) ?? texts.confirmAgain;
   }
 
   tellProgress({ index, total, slots } = this.state): void {

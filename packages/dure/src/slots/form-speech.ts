@@ -3,6 +3,7 @@ import { DureError } from "../kernel/errors.ts";
 import type { TurnContext } from "../engine/turn/turn-context.ts";
 import { promptMoment } from "../models/prompt-files.ts";
 import { asksForStatus, reportsDeed } from "./claims.ts";
+import { saysNotTo } from "./deeds.ts";
 import { isNeeded, openSlotsOf, type FormContext } from "./entries.ts";
 import { contextBlock, readingSchemaOf, type FormFacts } from "./form-agents.ts";
 import type { Contact, FormTexts, SlotForm, SlotSpecs } from "./form.ts";
@@ -76,6 +77,7 @@ export class FormSpeech {
       whole,
       contacts: await this.#contacts(reading),
       doubted: this.#form.doubts?.(message, reading.items.length) ?? {},
+      isRefused: saysNotTo(message, Object.values(this.#form.deeds ?? {})),
       today: this.today,
     });
   }

@@ -85,16 +85,16 @@ test("a status names the three newest, and says when nothing has ended", () => {
   );
 
   expect(texts.status(done)).toBe("a: done\nb: done\nc: done");
-  expect(texts.status([])).toBe("Nothing has ended yet.");
+  expect(texts.status([])).toBe("Nothing has been done yet.");
 });
 
 test.for([
   ["ko", [], "말씀하신 내용이 확실하지 않아요. Which tea?"],
-  ["ko", ["2026-11-24"], "2026-11-24가 맞나요?"],
-  ["ko", ["박하", "보리"], "박하, 보리 중 어느 쪽인가요?"],
+  ["ko", ["2026-11-24"], "kind는 2026-11-24가 맞나요?"],
+  ["ko", ["박하", "보리"], "kind는 박하, 보리 중 어느 쪽인가요?"],
   ["en", [], "I am not sure what you meant. Which tea?"],
-  ["en", [5], "Is it 5?"],
-  ["en", ["mint", "green"], "Is it mint or green?"],
+  ["en", [5], "Is the kind 5?"],
+  ["en", ["mint", "green"], "Is the kind mint or green?"],
 ] as const)("what was read is named when it is asked again: %s %j", ([locale, options, asked]) => {
   expect(formTexts(locale, TEA).doubt("kind", options)).toBe(asked);
 });
@@ -102,5 +102,5 @@ test.for([
 test("a form can say how people read a value", () => {
   const texts = formTexts("ko", { ...TEA, value: (_slot, value) => `${value}번 차` });
 
-  expect(texts.doubt("kind", [5])).toBe("5번 차가 맞나요?");
+  expect(texts.doubt("kind", [5])).toBe("kind는 5번 차가 맞나요?");
 });

@@ -70,8 +70,12 @@ export function formTexts<Values = SlotValues>(
     slotError: (error, slot) => wordsOf(error, slot) ?? notTaken,
     doubt: (slot, options) => {
       const asked = (questions as Readonly<Record<string, string>>)[slot] ?? "";
+      const name: string | undefined = slot === DEED_SLOT ? undefined : nameOf(slot);
       return options.length > 0
-        ? which(options.map((value) => shown(slot, value)))
+        ? which(
+            options.map((value) => shown(slot, value)),
+            name,
+          )
         : `${which([])} ${asked}`.trim();
     },
     askSlots: (names, _slots, at) =>
@@ -137,7 +141,7 @@ interface PlainTexts {
   /** Name of the slot that says which deed is meant. */
   readonly deedName: string;
   /** Which of several values is meant; or, of one, that it is not sure, with its name. */
-  readonly which: (options: readonly string[]) => string;
+  readonly which: (options: readonly string[], name?: string) => string;
   readonly messageErrors: Readonly<Record<MessageError, string>>;
   readonly ends: Readonly<Record<FormResult["outcome"], string>>;
   about<Values>(
@@ -194,7 +198,7 @@ const ko: PlainTexts = {
     },
     labels: { slots: "내용 정리 중", interaction: "답변 작성 중" },
     outdated: "지난 질문의 버튼이라 바뀐 것은 없어요.",
-    confirmAgain: "아직 처리하지 않았어요. 아래 내용을 다시 확인해 주세요.",
+    confirmAgain: "이 건은 아직 처리하지 않았어요. 아래 내용을 다시 확인해 주세요.",
     unchecked: "미리 확인하지 못했어요. 처리할 때 확인돼요.",
     cancelled: "취소했어요. 처리된 것은 없어요.",
     cancelledOne: "이 건은 취소했어요.",
@@ -212,6 +216,9 @@ const ko: PlainTexts = {
     noAnswer: "그건 제가 답해 드리기 어려워요.",
     unread: (words) => `“${josa(`${words}”`, "은/는")} 알아듣지 못했어요.`,
     derived: (words, shown) => `“${words}” = ${shown}`,
+    cancelsWhich: ([deed, leave]) =>
+      `“${deed}”인지 “${leave}”인지 확실하지 않아요. 하나를 골라 주세요.`,
+    leftOut: (names) => `${josa(listKo(names), "은/는")} 여기에 쓰이지 않아서 뺐어요.`,
     changeOrAdd: changeOrAddKo,
     passedOver: passedOverKo,
   },
@@ -219,11 +226,12 @@ const ko: PlainTexts = {
   tell: (names) => `${josa(listKo(names), "을/를")} 알려 주세요.`,
   deed: "무엇을 도와드릴까요?",
   deedName: "할 일",
-  which: ([first, ...others]) => {
+  which: ([first, ...others], name) => {
     if (first === undefined) return "말씀하신 내용이 확실하지 않아요.";
+    const about = name === undefined ? "" : `${josa(name, "은/는")} `;
     return others.length > 0
-      ? `${[first, ...others].join(", ")} 중 어느 쪽인가요?`
-      : `${josa(first, "이/가")} 맞나요?`;
+      ? `${about}${[first, ...others].join(", ")} 중 어느 쪽인가요?`
+      : `${about}${josa(first, "이/가")} 맞나요?`;
   },
   messageErrors: {
     UNREADABLE: "말씀을 잘 이해하지 못했어요.",
@@ -238,7 +246,7 @@ const ko: PlainTexts = {
     effectUnknown: (slots) => `처리됐는지 아직 확인하지 못했어요: ${describe(slots)}`,
     stoppedTooLate: (result) => `멈췄지만 이미 처리됐어요. ${resultOf(result)}`,
     status: (results) =>
-      results.slice(0, MAX_STATUS).map(resultOf).join("\n") || "아직 끝난 것이 없어요.",
+      results.slice(0, MAX_STATUS).map(resultOf).join("\n") || "아직 처리된 것이 없어요.",
   }),
 };
 
@@ -252,7 +260,7 @@ const en: PlainTexts = {
     },
     labels: { slots: "Reading", interaction: "Writing an answer" },
     outdated: "That button belongs to an earlier question, so nothing has changed.",
-    confirmAgain: "Nothing is done yet. Please check this again.",
+    confirmAgain: "This is not done yet. Please check it again.",
     unchecked: "I could not check this beforehand. It is checked when it is done.",
     cancelled: "Cancelled. Nothing was done.",
     cancelledOne: "This one is cancelled.",
@@ -270,6 +278,8 @@ const en: PlainTexts = {
     noAnswer: "I cannot answer that.",
     unread: (words) => `I did not understand “${words}”.`,
     derived: (words, shown) => `“${words}” = ${shown}`,
+    cancelsWhich: ([deed, leave]) => `That can mean “${deed}” or “${leave}”. Please say which.`,
+    leftOut: (names) => `Not used here, so left out: ${listEn(names)}.`,
     changeOrAdd: changeOrAddEn,
     passedOver: passedOverEn,
   },
@@ -277,9 +287,10 @@ const en: PlainTexts = {
   tell: (names) => `Please tell me: ${listEn(names)}.`,
   deed: "What shall I do?",
   deedName: "what to do",
-  which: ([first, ...others]) => {
+  which: ([first, ...others], name) => {
     if (first === undefined) return "I am not sure what you meant.";
-    return others.length > 0 ? `Is it ${[first, ...others].join(" or ")}?` : `Is it ${first}?`;
+    const about = name === undefined ? "it" : `the ${name}`;
+    return `Is ${about} ${[first, ...others].join(" or ")}?`;
   },
   messageErrors: {
     UNREADABLE: "I did not understand that.",
@@ -294,7 +305,7 @@ const en: PlainTexts = {
     effectUnknown: (slots) => `I do not know yet whether this was done: ${describe(slots)}.`,
     stoppedTooLate: (result) => `Stopped, but this was settled before. ${resultOf(result)}`,
     status: (results) =>
-      results.slice(0, MAX_STATUS).map(resultOf).join("\n") || "Nothing has ended yet.",
+      results.slice(0, MAX_STATUS).map(resultOf).join("\n") || "Nothing has been done yet.",
   }),
 };
 

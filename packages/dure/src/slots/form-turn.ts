@@ -158,6 +158,7 @@ export class FormTurn {
 
   /** Whether the message gives up what is open; a refusal of another value does not. */
   #isLeaving(kind: MessageKind | undefined): boolean {
+    if (this.#reply.because === "skips") return false;
     if (kind !== "refuse") return kind === "cancel" || kind === "cancel_all";
     return !namesAnotherValue(this.#parts.turn.message, this.#parts.state, this.#parts.context);
   }
@@ -178,7 +179,7 @@ export class FormTurn {
       case "confirm":
         return this.#confirm();
       case "ask":
-        if (decision.unseen) this.#parts.say(this.#parts.texts.confirmAgain);
+        if (decision.unseen) this.#parts.say(this.#parts.asksAgain(this.#reply));
         return this.#ask();
       case "listen":
         return this.#listen();
@@ -351,6 +352,7 @@ export class FormTurn {
   /** What the outside would refuse is said before the question, and asked for anew. */
   async #askForYes(): Promise<DonePayload> {
     const { turn, form, specs, texts, locale, context } = this.#parts;
+    this.#parts.leaveOut();
     const looked = await lookBefore(turn, form.look, this.#parts.state, context);
     this.#parts.put(looked.state);
     const { stage, slots } = this.#parts.state;
@@ -428,7 +430,7 @@ function confirmWords({ state, isUnchecked }: Looked, texts: FormTexts): readonl
   return [
     unclear === undefined ? "" : texts.slotError(unclear),
     isUnchecked ? (texts.unchecked ?? "") : "",
-    ...Object.values(meta.derived),
+    ...new Set(Object.values(meta.derived)),
     texts.confirmQuestion(slots, { index, total }),
   ];
 }

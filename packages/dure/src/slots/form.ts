@@ -71,6 +71,11 @@ export interface SlotSpec<Value extends SlotValue = SlotValue> {
   readonly askOnce?: boolean | undefined;
   /** Whether it is asked for, by what is known. Default: `required`, or `askOnce`. */
   readonly needed?: ((slots: SlotValues) => boolean) | undefined;
+  /**
+   * Whether an entry has a place for it, by what is known. Where it has none a value that was said is
+   * left out, and the person is told so before the yes. Default: where `needed` holds, else always.
+   */
+  readonly belongs?: ((slots: SlotValues) => boolean) | undefined;
   readonly type: SlotType;
   /** What it means and how it is said, for the model. Default: its name for people. */
   readonly description?: Readonly<Partial<Record<Locale, string>>> | undefined;
@@ -236,6 +241,13 @@ export interface FormTexts<Values = SlotValues> {
   readonly unchecked?: string | undefined;
   /** Another entry waits behind the one that is asked about. */
   added(slots: Values): string;
+  /**
+   * A bare "cancel", where the deed is called so too: it can mean either button. Absent:
+   * `confirmAgain`.
+   */
+  cancelsWhich?(buttons: readonly [deed: string, leave: string]): string;
+  /** Values with these names have no place in what is asked about, and were left out of it. */
+  leftOut(names: readonly string[]): string;
   /** An entry that waited was taken out. */
   removed(slots: Values): string;
   /** `details`: what the outside gave; see `Deed.details`. */

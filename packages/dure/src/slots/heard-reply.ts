@@ -5,11 +5,13 @@ import {
   REFUSING_KINDS,
   type Reply,
 } from "../parse/replies/reply.ts";
+import { isSkip } from "../parse/lexicon/answers.ts";
 import type { Lexicon } from "../parse/lexicon/index.ts";
+import { spokenWords } from "../parse/lexicon/spoken.ts";
 import { fold } from "../parse/text.ts";
 import { DEED_SLOT } from "./deed-slot.ts";
 import { standsIn } from "../parse/people/names-said.ts";
-import { deedButtons, isCancellingDeed, saysCancel } from "./deeds.ts";
+import { deedButtons, isCancellingDeed, saysCancel, saysNotTo } from "./deeds.ts";
 import { openSlotsOf, readSlot, type FormContext } from "./entries.ts";
 import type { SlotForm, SlotSpecs, SlotValue } from "./form.ts";
 import type { FormState } from "./form-state.ts";
@@ -38,6 +40,9 @@ export function replyIn(message: string, state: FormState, asked: ReplyContext):
   if (REFUSING_KINDS.has(reply.kind) && isTruth(message, state, asked.context)) {
     return { ...reply, kind: "other", because: "nothing-of-these" };
   }
+  if (state.stage === "FILLING" && isSkip(spokenWords(message), asked.lexicon)) {
+    return { ...reply, kind: "other", because: "skips" };
+  }
   if (state.stage !== "READY") return reply;
   return byButton(reply, state, asked) ?? saidAgain(reply, state, asked) ?? reply;
 }
@@ -57,6 +62,10 @@ function byButton(
 ): Reply | undefined {
   const buttons = deedButtons(form, state.slots, locale);
   if (!buttons) return undefined;
+  const deed = form.deeds?.[String(state.slots[DEED_SLOT])];
+  if (!ASKS_OR_CHANGES.has(reply.kind) && deed && saysNotTo(reply.words, [deed])) {
+    return { ...reply, kind: "cancel-one", because: "says-not-to" };
+  }
   const pressed = buttons.findIndex((label) => fold(label) === fold(reply.words));
   if (pressed === 0) return { ...reply, kind: "yes", because: "listed-words", sure: "exact" };
   if (pressed === 1) {
@@ -67,6 +76,9 @@ function byButton(
   if (!REFUSING_KINDS.has(reply.kind) || !saysCancel(reply.words)) return undefined;
   return { ...reply, kind: "unsure", because: "yes-and-no", sure: "ambiguous" };
 }
+
+/** 취소하지 말고 12월 1일로 바꿔줘 says what is wanted instead. */
+const ASKS_OR_CHANGES: ReadonlySet<Reply["kind"]> = new Set(["question", "change"]);
 
 /** A yes with the values that were shown, and no others. */
 function saidAgain(reply: Reply, { slots }: FormState, asked: ReplyContext): Reply | undefined {

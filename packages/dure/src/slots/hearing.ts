@@ -41,6 +41,8 @@ export interface HearingFacts extends SlotContext {
   readonly whole?: number | undefined;
   readonly contacts: readonly Contact[];
   readonly doubted: Readonly<Record<string, string>>;
+  /** The words say not to do a deed of the form. */
+  readonly isRefused?: boolean | undefined;
 }
 
 /** How the words speak of another person: in the place of the one before, or besides. Pure. */
@@ -70,8 +72,7 @@ export function hold(reading: SlotReading, facts: HearingFacts): HeldReading {
     passedOver: items.length === 0 || takesBack(facts.message) ? [] : passedOverIn(reading, facts),
     remarks: [...new Set(held.flatMap(({ remarks }) => remarks))],
     unread: moves.length > 0 && isQuoteOf(reading.note, facts.message) ? reading.note.trim() : "",
-    isNoOrder:
-      (makesAnOrder(moves) && isNoOrder(facts.message)) || exchangesUnsaid(moves, facts.message),
+    isNoOrder: (makesAnOrder(moves) && isNoOrder(facts)) || exchangesUnsaid(moves, facts.message),
   };
 }
 
@@ -89,9 +90,9 @@ function makesAnOrder(moves: readonly HeldMove[]): boolean {
 }
 
 /** Whether the words say not to do it, or tell what happened. */
-function isNoOrder(message: string): boolean {
+function isNoOrder({ message, isRefused }: HearingFacts): boolean {
   const { negated, reported, changes, adds } = moveWordsOf(message);
-  return (negated || reported) && !changes && !adds;
+  return (negated || reported || isRefused === true) && !changes && !adds;
 }
 
 /** Whether values would change places, and the words change nothing: 그리고 이모에게 만원도 보내줘. */

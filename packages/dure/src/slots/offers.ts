@@ -4,7 +4,7 @@ import { pickOf } from "../parse/replies/pick.ts";
 import type { Lexicon } from "../parse/lexicon/index.ts";
 import { currentOf, openSlotsOf, withCurrent, withValues, type FormContext } from "./entries.ts";
 import { askedOptional } from "./declines.ts";
-import type { FormTexts, Offer } from "./form.ts";
+import type { FormTexts, Offer, SlotValue } from "./form.ts";
 import type { DoubtOption, FormState } from "./form-state.ts";
 import { settleChoice, type Manner, type Moved } from "./moves.ts";
 
@@ -32,7 +32,8 @@ export function openOffer(
     settleChoice(state, picked === "none" ? NONE : picked, context);
   if (choice?.about === "change-or-add") {
     const current = identity === undefined ? undefined : state.slots[identity];
-    const offer = texts.changeOrAdd(String(current ?? ""), choice.other);
+    const shown = (value: SlotValue): string => texts.value(identity ?? "", value);
+    const offer = texts.changeOrAdd(shown(current ?? ""), shown(choice.other));
     const dropped: OpenOffer["settle"] = (picked, context) =>
       picked === "none" ? withoutChoice(state) : settle(picked, context);
     return {
@@ -43,7 +44,7 @@ export function openOffer(
     };
   }
   if (choice) {
-    const offer = texts.passedOver(choice.names);
+    const offer = texts.passedOver(choice.names); // as they were said
     const [yes = ""] = offer.buttons;
     const options = [{ words: [yes, ...choice.names] }];
     return { ...offer, settle, options, byManner: { adds: 0 } };

@@ -3,7 +3,7 @@ import { formTexts, slot, slotAgents, slotFlow, type Contact, type SlotReading }
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { FormDesk, type DeskModel } from "./form-desk.ts";
-import { SERVICES } from "./services.ts";
+import { formAt, SERVICES } from "./services.ts";
 
 /** What a form does around a reading: what it shows, asks, and never says. */
 type Change = SlotReading["items"][number]["changes"][number];
@@ -134,7 +134,7 @@ test("a value of which one is not sure is taken by a yes, and that is no yes to 
   const asked = await desk.say("yes");
 
   expect(doubted.buttons).toEqual(["Yes", "No"]);
-  expect(doubted.message).toMatch(/^Is it .*50,000.*\?$/);
+  expect(doubted.message).toMatch(/^Is the amount .*50,000.*\?$/);
   expect(asked).toMatchObject({ nextAction: "CONFIRM", message: "Shall I send 50000 to Mom?" });
   expect(desk.done).toEqual([]);
 });
@@ -192,7 +192,7 @@ test("a button of a doubt that is over says no yes to the question behind it", a
   const again = await desk.say("Yes", { confirmId: doubted.confirmId });
 
   expect(asked.nextAction).toBe("CONFIRM");
-  expect(again.message).toBe(`Nothing is done yet. Please check this again.\n${asked.message}`);
+  expect(again.message).toBe(`This is not done yet. Please check it again.\n${asked.message}`);
   expect(desk.done).toEqual([]);
 });
 
@@ -288,6 +288,99 @@ test.each([
   const { message } = await desk.say(`Book Dr. Kim ${said}`);
 
   expect(message).toBe(expected);
+});
+
+test("a value that the deed has no place for is left out of the question, and that is said", async () => {
+  const { service, flow } = SERVICES.card;
+  const readings = [
+    reads(
+      { slot: "kind", value: "credit", quote: "credit" },
+      { slot: "applicant", value: "Mina", quote: "Mina" },
+      { slot: "birthday", value: "1990-05-03", quote: "May 3, 1990" },
+      { slot: "phone", value: "01012345678", quote: "010-1234-5678" },
+      { slot: "address", value: "1 Main Street", quote: "1 Main Street" },
+      { slot: "limit", value: 2_000_000, quote: "2,000,000 won" },
+    ),
+    reads({ slot: "kind", value: "debit", quote: "debit" }),
+  ];
+  const desk = new FormDesk(
+    service,
+    ({ agent }) => (agent === "intent" ? { scenario: flow } : readings.shift()),
+    { locale: "en" },
+  );
+  const asked = await desk.say(
+    "A credit card for Mina, May 3, 1990, 010-1234-5678, 1 Main Street, limit 2,000,000 won",
+  );
+
+  const changed = await desk.say("make it a debit card");
+
+  expect(asked.message).toContain("2,000,000");
+  expect(changed.nextAction).toBe("CONFIRM");
+  expect(changed.message).toMatch(/^Not used here, so left out: monthly limit\.\n/u);
+  expect(changed.message).not.toContain("2,000,000");
+  expect(changed.state.slots).not.toHaveProperty("limit");
+});
+
+test.each([
+  ["don't book Dr. Kim tomorrow at 3pm", "en"],
+  ["김 원장님 내일 3시 예약하지 마세요", "ko"],
+])("%j begins no booking", async (words, locale) => {
+  const { service, flow } = SERVICES.appointment;
+  const visit = reads(
+    { slot: "deed", value: "book", quote: locale === "en" ? "book" : "예약" },
+    { slot: "doctor", value: "kim", quote: locale === "en" ? "Dr. Kim" : "김 원장님" },
+  );
+  const desk = new FormDesk(
+    service,
+    ({ agent }) =>
+      agent === "intent" ? { scenario: flow } : agent === "slots" ? visit : { message: "" },
+    { locale },
+  );
+
+  const { state } = await desk.say(words);
+
+  expect(state.slots).toEqual({});
+});
+
+test.each([
+  ["don't move it", "reschedule", { number: "A-7", day: "2026-11-20", time: "15:00" }],
+  ["don't cancel it", "cancel", { number: "A-7" }],
+])("%j gives up the deed that is asked about", async (words, deed, slots) => {
+  const { service, flow } = SERVICES.appointment;
+  const desk = new FormDesk(service, () => QUIET, { locale: "en" });
+  const form = formAt({ in: "appointment", lang: "en", at: "ready" })!;
+  await desk.stand({ ...form, slots: { deed, ...slots } }, flow);
+
+  const { state } = await desk.say(words);
+
+  expect(state.stage).toBe("CANCELLED");
+  expect(desk.done).toEqual([]);
+});
+
+test("a skip of what is needed gives nothing up", async () => {
+  const { service, flow } = SERVICES.appointment;
+  const readings: SlotReading[] = [QUIET, { ...QUIET, kind: "refuse" }];
+  const desk = new FormDesk(
+    service,
+    ({ agent }) => (agent === "slots" ? readings.shift() : { message: "" }),
+    { locale: "en" },
+  );
+  await desk.stand(formAt({ in: "appointment", lang: "en", at: "filling" })!, flow);
+
+  const { state, message } = await desk.say("skip");
+
+  expect(state.slots).toEqual({ deed: "book", doctor: "kim" });
+  expect(message).toBe("Please tell me: day and time.");
+});
+
+test("a bare cancel that can mean the deed or the form is asked about with both names", async () => {
+  const { service, flow } = SERVICES.appointment;
+  const desk = new FormDesk(service, () => QUIET, { locale: "en" });
+  await desk.stand(formAt({ in: "appointment", lang: "en", at: "cancelling" })!, flow);
+
+  const { message } = await desk.say("cancel");
+
+  expect(message).toContain("That can mean “Cancel the visit” or “Never mind”.");
 });
 
 test("a doubt between two deeds calls them by the names on their buttons", async () => {

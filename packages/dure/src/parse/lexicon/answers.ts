@@ -90,6 +90,11 @@ export function isDeclined(words: Words, lexicon: Lexicon): boolean {
   return isWhole(inOrder(someOf(decline), ending(lexicon)), words);
 }
 
+/** 패스할게요, skip it please: what is asked for is passed over, and nothing is given up. Pure. */
+export function isSkip(words: Words, lexicon: Lexicon): boolean {
+  return isWhole(inOrder(leads(lexicon), phraseOf(lexicon.skips), ending(lexicon)), words);
+}
+
 // --- the parts of an answer
 
 /** Gives up what was asked about: 이체 안 할래, never mind, don't send it. */

@@ -285,6 +285,9 @@ export const EN: Lexicon = {
       ${eachWord("leave, keep, leave it, leave that, leave this, keep it", "empty, blank, out")}
     `,
   ),
+  skips: phrases(
+    "skip, skip it, skip this, skip that, skip this one, ill skip it, pass, ill pass, i pass",
+  ),
   neither: phrases(
     `
       neither, neither one, neither of them, neither of those, neither of these, none,
@@ -403,7 +406,8 @@ export const EN: Lexicon = {
       be able to |have to |you )?(?:send|pay|transfer|wire|give|remit|proceed|go ahead|
       go through|process|submit|execute|confirm|approve|authori[sz]e|allow|do (?:it|that|this|so|
       anything)|do the|make (?:the|this|that|any|a) (?:transfer|payment)|book|order|buy|run|
-      complete|let (?:it|this|that) (?:go|happen)|move (?:the|any|my) money)\b
+      apply|reserve|register|enroll|subscribe|sign (?:me |us )?up|schedule|reschedule|rent|refund|
+      issue|file|complete|let (?:it|this|that) (?:go|happen)|move (?:the|any|my) money)\b
     `,
     pattern`
       (?:\b(?:im|i am|were|we are) not|\b(?:i|we) (?:wont|will not) be|
@@ -440,6 +444,10 @@ export const EN: Lexicon = {
     pattern`
       \b(?:got|gotten|getting|received)\b.{1,60}\bfrom\b|\b(?:got|been|was|were|is|
       are) (?:already |just )?(?:paid|sent|transferred|received|deposited|credited)\b
+    `,
+    pattern`
+      \b(?:i|we|he|she|they)(?:ve| have| has)? already (?!(?:have|has|had|know|told|said|
+      am|are|is|want|need)\b)\p{L}+
     `,
     /\b(?:went|gone|came|come) (?:through|in)\b|\barrived\b/u,
     pattern`

@@ -56,6 +56,8 @@ export interface PhraseLists {
   readonly choosing: ReadonlySet<string>;
   /** Leave one thing empty that was asked for, or is named beside it: 없어요, 건너뛸게요, skip, without. */
   readonly declines: ReadonlySet<string>;
+  /** Pass over what is asked for, and refuse nothing else: 패스, skip it. */
+  readonly skips: ReadonlySet<string>;
   /** None of what was offered: 둘 다 아니야, neither. */
   readonly neither: ReadonlySet<string>;
 }

@@ -464,6 +464,7 @@ export const KO: Lexicon = {
     each("안", "남길래, 남길래요, 남길게, 남길게요, 쓸래요, 쓸게요, 적을래요, 적을게요, 넣을게요"),
     "괜찮아, 괜찮아요, 괜찮습니다",
   ),
+  skips: phrases(SKIPS),
   neither: phrases(
     each(
       "둘_다, 셋_다, 다, 모두, 전부, 아무것도",

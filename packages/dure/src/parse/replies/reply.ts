@@ -58,6 +58,8 @@ export type ReplyBecause =
   | "yes-and-no"
   | "yes-with-more"
   | "no-with-more"
+  /** 패스, skip: where a form asks for what it cannot do without. */
+  | "skips"
   | "nothing-of-these";
 
 /**

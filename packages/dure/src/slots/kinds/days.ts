@@ -58,7 +58,7 @@ export function dateSlot(options: DateOptions = {}): SlotSpec<IsoDate> {
       format: { ko: "날짜, YYYY-MM-DD", en: "a day, YYYY-MM-DD" },
       errors: withDayErrors(dateErrors(isPast)),
       examples: DATE_EXAMPLES[past],
-      show: showDay,
+      show: past === "only" ? showPastDay : showDay,
     },
     own,
   );
@@ -199,6 +199,11 @@ function showDay(date: IsoDate, locale: Locale): string {
   const { year, month, day } = partsOf(date);
   if (locale === "en") return `${MONTHS[month - 1]} ${day}, ${year}`;
   return `${year}년 ${month}월 ${day}일(${"월화수목금토일"[weekdayOf(date) - 1]})`;
+}
+
+/** A day of which no one asks what weekday it was. */
+function showPastDay(date: IsoDate, locale: Locale): string {
+  return showDay(date, locale).replace(/\(.\)$/u, "");
 }
 
 function showRange(range: string, locale: Locale): string {
