@@ -83,12 +83,12 @@ test.each([
   [
     "ko",
     ["회의실 예약하고 싶어", "소회의실", "내일쯤"],
-    /^\d{4}년 \d{1,2}월 \d{1,2}일\(.\)[가이] 맞나요\?$/u,
+    /^날짜는 \d{4}년 \d{1,2}월 \d{1,2}일\(.\)[가이] 맞나요\?$/u,
   ],
   [
     "en",
     ["I want to book a room", "the small room", "around tomorrow"],
-    /^Is it \w+ \d{1,2}, \d{4}\?$/,
+    /^Day: is it \w+ \d{1,2}, \d{4}\?$/,
   ],
 ] as const)("a rough day is asked again with what was read: %s", async (locale, said, asked) => {
   await using desk = await openDesk(locale);

@@ -1,5 +1,12 @@
 import { useQuery } from "@tanstack/react-query";
-import { useEffect, useRef, useState, type ReactNode, useId, type KeyboardEvent } from "react";
+import {
+  useEffect,
+  useRef,
+  useState,
+  type ReactNode,
+  useId,
+  type KeyboardEvent as PressedKey,
+} from "react";
 import { useParts } from "../app-parts.tsx";
 import { useRoomList, useSpeaker } from "../rooms/use-rooms.ts";
 import { shownBy, type OverPageKind } from "./find-keys.ts";
@@ -146,7 +153,7 @@ function Palette({ onClose }: { onClose: () => void }): ReactNode {
     onClose();
     go(one);
   };
-  const onKeyDown = (event: KeyboardEvent): void => {
+  const onKeyDown = (event: PressedKey): void => {
     if (event.nativeEvent.isComposing) return;
     if (event.key === "Enter") open(found[at]);
     const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;

@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 import type { Done } from "../kernel/turn-events.ts";
-import { RunEvents } from "./run-events.ts";
-import { changesOf, stateChange } from "./run-events.ts";
+import { RunEvents, changesOf, stateChange } from "./run-events.ts";
 
 const TURN = "turn_1";
 const INPUT = {

@@ -5,8 +5,7 @@ import { Writable } from "node:stream";
 import { expect, onTestFinished, test } from "vitest";
 import type { DureClient, NewDraft, PlanDraft } from "../client/index.ts";
 import { Output } from "./output.ts";
-import { nameIn, planFrom } from "./plan-from.ts";
-import { graphLines } from "./plan-from.ts";
+import { graphLines, nameIn, planFrom } from "./plan-from.ts";
 import { WORDS_EN } from "./words/words.en.ts";
 
 const TEXT = "plan: sessions\nroles: modules\n";

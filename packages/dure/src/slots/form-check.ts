@@ -127,7 +127,7 @@ const DOES_NOTHING: OptionProblem = {
 
 /** Two deeds that are asked for with the same words. */
 function sameWords({ deeds = {} }: SlotForm, deed: NamedDeed): OptionProblem | undefined {
-  const spelt = ({ names = {}, says = [] }: NamedDeed): string[] =>
+  const spelt = ({ names, says = [] }: NamedDeed): string[] =>
     [...Object.values(names), ...says].map((words) => spellingOf(words));
   const own = new Set(spelt(deed));
   for (const [name, other] of Object.entries(deeds)) {
@@ -145,8 +145,6 @@ function namedDeedProblem(form: SlotForm, deed: NamedDeed): OptionProblem | unde
   const unknown = unknownOption(deed, NAMED_DEED_OPTIONS);
   if (unknown) return unknown;
   if (deed.tool.effect === "none") return DOES_NOTHING;
-  const same = sameWords(form, deed);
-  if (same) return same;
   const language = spoken(form).find((one) => deed.names?.[one] === undefined);
   if (language !== undefined) {
     return {
@@ -154,6 +152,8 @@ function namedDeedProblem(form: SlotForm, deed: NamedDeed): OptionProblem | unde
       hint: 'Say what it does: names: { en: "Book" }.',
     };
   }
+  const same = sameWords(form, deed);
+  if (same) return same;
   const stranger = deed.slots?.find((slot) => !Object.hasOwn(form.slots, slot));
   if (stranger === undefined) return undefined;
   return {

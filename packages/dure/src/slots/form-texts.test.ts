@@ -93,8 +93,8 @@ test.for([
   ["ko", ["2026-11-24"], "kind는 2026-11-24가 맞나요?"],
   ["ko", ["박하", "보리"], "kind는 박하, 보리 중 어느 쪽인가요?"],
   ["en", [], "I am not sure what you meant. Which tea?"],
-  ["en", [5], "Is the kind 5?"],
-  ["en", ["mint", "green"], "Is the kind mint or green?"],
+  ["en", [5], "Kind: is it 5?"],
+  ["en", ["mint", "green"], "Kind: is it mint or green?"],
 ] as const)("what was read is named when it is asked again: %s %j", ([locale, options, asked]) => {
   expect(formTexts(locale, TEA).doubt("kind", options)).toBe(asked);
 });

@@ -176,6 +176,10 @@ function passedOverEn(names: readonly string[]): Offer {
   return { question: `Shall I add ${listEn(names)} too?`, buttons: ["Yes", "No"] };
 }
 
+function capital(words: string): string {
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
 function listKo(names: readonly string[]): string {
   const last = names.at(-1) ?? "";
   const before = names.slice(0, -1).join(", ");
@@ -289,8 +293,8 @@ const en: PlainTexts = {
   deedName: "what to do",
   which: ([first, ...others], name) => {
     if (first === undefined) return "I am not sure what you meant.";
-    const about = name === undefined ? "it" : `the ${name}`;
-    return `Is ${about} ${[first, ...others].join(" or ")}?`;
+    const asked = `s it ${[first, ...others].join(" or ")}?`;
+    return name === undefined ? `I${asked}` : `${capital(name)}: i${asked}`;
   },
   messageErrors: {
     UNREADABLE: "I did not understand that.",

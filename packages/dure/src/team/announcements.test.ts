@@ -13,10 +13,9 @@ import { silentLogger } from "../kernel/logger.ts";
 import type { ModelRequest } from "../models/model.ts";
 import { offlineModel } from "../models/offline.ts";
 import { Directory } from "../rooms/directory.ts";
-import { announcementHandler } from "./start.ts";
+import { announcementHandler, startTeam } from "./start.ts";
 import { readTeam } from "./config.ts";
 import { readEnvironment } from "./environment.ts";
-import { startTeam } from "./start.ts";
 
 const said = (request: ModelRequest): string =>
   (request.messages.findLast(({ role }) => role === "user") as { text: string }).text;

@@ -134,7 +134,7 @@ test("a value of which one is not sure is taken by a yes, and that is no yes to 
   const asked = await desk.say("yes");
 
   expect(doubted.buttons).toEqual(["Yes", "No"]);
-  expect(doubted.message).toMatch(/^Is the amount .*50,000.*\?$/);
+  expect(doubted.message).toMatch(/^Amount: is it .*50,000.*\?$/);
   expect(asked).toMatchObject({ nextAction: "CONFIRM", message: "Shall I send 50000 to Mom?" });
   expect(desk.done).toEqual([]);
 });

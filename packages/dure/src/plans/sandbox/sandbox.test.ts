@@ -32,11 +32,8 @@ import { codeOf } from "../../kernel/errors.ts";
 import { silentLogger } from "../../kernel/logger.ts";
 import { boundMs } from "../../kernel/test-bounds.ts";
 import { absentWords } from "./absent.ts";
-import { openAudit } from "./sandbox.ts";
-import { openConfiner } from "./confiner.ts";
-import { countsPerNamespace, openControlGroups } from "./control-groups.ts";
-import { UNPROVEN } from "./proof.ts";
 import {
+  openAudit,
   endProcess,
   openSandbox,
   type Confinement,
@@ -46,6 +43,9 @@ import {
   type SandboxCommand,
   type SandboxLimits,
 } from "./sandbox.ts";
+import { openConfiner } from "./confiner.ts";
+import { countsPerNamespace, openControlGroups } from "./control-groups.ts";
+import { UNPROVEN } from "./proof.ts";
 
 const PROTECTING = ["bubblewrap", "namespaces", "other-user"] as const;
 const folder = mkdtempSync(path.join(realpathSync(tmpdir()), "dure-sandbox-"));
