@@ -1,6 +1,6 @@
 import type { Locale } from "../kernel/locales.ts";
 import { turnUnknown } from "../engine/turn/turn-reader.ts";
-import { retryRefusal } from "../engine/turn/retry-refusal.ts";
+import { retryRefusal } from "../engine/turn/turn-request.ts";
 import { UNATTENDED_TOPIC, type RetryAnswer } from "../durable/turns.ts";
 import type { Transaction } from "../durable/database.ts";
 import type { MessageButton } from "./room-store.ts";

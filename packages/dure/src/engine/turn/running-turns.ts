@@ -1,3 +1,5 @@
+/** The turns that this process runs: claimed, followed, and left in order. */
+
 import { backOffMs } from "../../kernel/back-off.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { codeOf, messageOf } from "../../kernel/errors.ts";
@@ -7,7 +9,7 @@ import { ownTroubleOf } from "../../durable/passing.ts";
 import type { ClaimedTurn, TurnStore } from "../../durable/turns.ts";
 import type { MemoryFolder } from "../agent/memory-fold.ts";
 import { UNSERVED_MS, type ServiceDirectory } from "../service/service-directory.ts";
-import type { TurnEnvironment } from "./turn-environment.ts";
+import type { TurnEnvironment } from "./turn-parts.ts";
 import { TurnRun } from "./turn-run.ts";
 
 /**

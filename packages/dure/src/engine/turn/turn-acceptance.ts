@@ -1,3 +1,5 @@
+/** How a message becomes a turn: checked, stored, and begun or queued. */
+
 import type { Clock } from "../../kernel/clock.ts";
 import { codeOf, DureError, ProcessError } from "../../kernel/errors.ts";
 import type { FileRef } from "../../kernel/files.ts";
@@ -25,8 +27,14 @@ import { closed, refusalOfResults, type HandedOut } from "../caller/handed-out.t
 import { waitsForResume, type PauseGate } from "./paused.ts";
 import { MAX_RUNNING, type RunningTurns } from "./running-turns.ts";
 import type { Addressee, ServiceDirectory } from "../service/service-directory.ts";
-import { checkRequest, hashOf, plainly, titleOf } from "./turn-request.ts";
-import { lettersOf, detectLanguage } from "./detect-language.ts";
+import {
+  checkRequest,
+  hashOf,
+  plainly,
+  titleOf,
+  lettersOf,
+  detectLanguage,
+} from "./turn-request.ts";
 
 /**
  * How long a request may wait for a database that cannot be reached, milliseconds: a person is

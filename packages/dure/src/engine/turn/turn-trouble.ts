@@ -1,3 +1,5 @@
+/** The end of a turn whose handler did not come to its own end. */
+
 import { codeOf, DureError, messageOf } from "../../kernel/errors.ts";
 import type { JsonObject } from "../../kernel/json.ts";
 import type { TurnError } from "../../kernel/turn-events.ts";
@@ -25,7 +27,7 @@ import {
   type TurnEscalation,
 } from "./turn-escalations.ts";
 import type { TurnFinish } from "./turn-finish.ts";
-import { workOf, type TurnParts } from "./turn-parts.ts";
+import type { TurnParts } from "./turn-parts.ts";
 import { StoppedError, type TurnStop } from "./turn-stop.ts";
 
 /**
@@ -140,7 +142,7 @@ export class TurnTrouble {
     };
     const said = {
       content: steps.shownText,
-      work: workOf(this.#parts),
+      work: this.#parts.work(),
       interrupted: true,
     } as const;
     const question = questionOf(memory, about);

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { lettersOf, detectLanguage } from "./detect-language.ts";
+import { lettersOf, detectLanguage } from "./turn-request.ts";
 import { boundMs } from "../../kernel/test-bounds.ts";
 
 test.each([
