@@ -573,7 +573,7 @@ export const ROOM_GUARDS: readonly Guard[] = [
   },
   {
     id: "collaborate.private.told",
-    at: { file: `${ROOMS}/kept-private.ts` },
+    at: { file: `${ROOMS}/collaborate-place.ts` },
     find: "if (!asked) return;",
     replace: "return;",
     tests: privates("on Slack is refused, and no word of it is in a channel or a title"),

@@ -171,7 +171,7 @@ export const TENANT_GUARDS: readonly Guard[] = [
   },
   {
     id: "rooms.collaborate.tenant",
-    at: { file: `${ROOMS}/tenant-rooms.ts` },
+    at: { file: `${ROOMS}/configured-places.ts` },
     find: 'return row?.tenant ?? "";',
     replace: 'return row?.tenant.slice(0, 0) ?? "";',
     tests: rooms("what an agent hands on in a tenant's room stays with that tenant"),

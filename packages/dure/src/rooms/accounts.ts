@@ -6,7 +6,7 @@ import type { AccountDetail, ChannelAccount, ChannelAdapter } from "./channel-ad
 import type { Delivery } from "./delivery.ts";
 import type { Directory } from "./directory.ts";
 import { roomReports } from "./reports.ts";
-import { topicOf } from "./outbox-keys.ts";
+import { topicOf } from "./notices.ts";
 import type { RoomsSetting } from "./talk.ts";
 import type { AccountState } from "../kernel/rooms.ts";
 

@@ -5,7 +5,7 @@ import { UNATTENDED_TOPIC, type RetryAnswer } from "../durable/turns.ts";
 import type { Transaction } from "../durable/database.ts";
 import type { MessageButton } from "./room-store.ts";
 import type { Place } from "./place.ts";
-import { sayAnew } from "./say-anew.ts";
+import { sayAnew } from "./notices.ts";
 import { HANDLINGS_TOPIC, type RoomsSetting, type Talk } from "./talk.ts";
 import { roomTexts } from "./texts.ts";
 

@@ -4,7 +4,6 @@ import type { Database } from "../durable/database.ts";
 import type { Inbox } from "../escalations/inbox.ts";
 import { DureError } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/logger.ts";
-import { audited } from "./audited.ts";
 import { RETRY_BUTTON, type Retried } from "./answer-retries.ts";
 import { LIFT_BUTTON } from "./guards.ts";
 import {
@@ -15,9 +14,9 @@ import {
   type MayNotAnswer,
   type PressedBy,
   type RoomDeciders,
+  audited,
 } from "./pressed-by.ts";
-import { APPROVE, isForAsker } from "./question-text.ts";
-import type { AskedQuestion, Questions } from "./questions.ts";
+import { type AskedQuestion, type Questions, APPROVE, isForAsker } from "./questions.ts";
 import { roomTexts } from "./texts.ts";
 
 /** Carries out what people decide by the buttons of a platform. */

@@ -2,11 +2,11 @@ import type { NewEntry } from "../durable/outbox.ts";
 import type { Queryable } from "../durable/database.ts";
 import type { ChannelAdapter } from "./channel-adapter.ts";
 import { decideIn, type Spoken } from "./consequences.ts";
-import { SHUT_OUT } from "./account-cannot-read.ts";
+import { SHUT_OUT } from "./unreadable-place-reports.ts";
 import type { Directory } from "./directory.ts";
 import { isPrivateThread, type Place } from "./place.ts";
 import type { RoleDecision } from "./role.ts";
-import { orderingOf, topicOf } from "./outbox-keys.ts";
+import { orderingOf, topicOf } from "./notices.ts";
 
 /** What a message makes of agents that may read it and are not told of it. */
 export interface Aside {

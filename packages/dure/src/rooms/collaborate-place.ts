@@ -1,15 +1,22 @@
 import type { Transaction } from "../durable/database.ts";
 import { newId } from "../kernel/ids.ts";
-import { refuse, topicKey, type Asking, type Refusal } from "./collaborate-call.ts";
+import {
+  refuse,
+  topicKey,
+  type Asking,
+  type Refusal,
+  decideChannel,
+  isCalled,
+  type Origin,
+} from "./collaborate-call.ts";
 import { channelPlaceId, type RoomChannel } from "./directory.ts";
-import { decideChannel, isCalled, type Origin } from "./origin.ts";
 import { isMadePrivate, isPrivateThread, placeOfSession, type Place } from "./place.ts";
-import { refusePrivate, tellKeptPrivate } from "./kept-private.ts";
-import { orderingOf, topicOf } from "./outbox-keys.ts";
 import type { RoomsSetting } from "./talk.ts";
-import { channelsFor } from "./tenant-rooms.ts";
+import { channelsFor } from "./configured-places.ts";
 import { checkText, threadName, threadTopic } from "./text.ts";
-import { threadSlot } from "./thread-slot.ts";
+import { enqueueNotice, orderingOf, topicOf } from "./notices.ts";
+import { roomTexts } from "./texts.ts";
+import type { RoomLimits } from "./limits.ts";
 
 /** Where a collaboration takes place, and its thread where there is one already. */
 export interface Where {
@@ -313,3 +320,94 @@ const NEW_THREAD = {
     where id = $2`,
 };
 const ENQUEUE_THREAD = { name: "collaborate.enqueue_thread", text: "select dure.enqueue($1)" };
+
+/** No place of the platform has just these readers. */
+function refusePrivate({ from, target }: Asking): Refusal {
+  return refuse(
+    "PRIVATE_ORIGIN",
+    `This began in a private conversation, and no place here is read by its person, ${from.id} ` +
+      `and ${target.id} alone. Nothing was handed over.`,
+    `Answer yourself, or ask the person to write to ${target.id} directly, or to repeat it in a ` +
+      "channel where all may read it.",
+  );
+}
+
+/**
+ * Tells the person of a direct message, which has no private thread, what to do instead, whatever the
+ * agent makes of the refusal: once for each of the person's words and each agent.
+ */
+async function tellKeptPrivate(
+  tx: Transaction,
+  { locale }: Pick<RoomsSetting, "locale">,
+  { from, target }: Asking,
+  began: Place,
+): Promise<void> {
+  if (began.kind !== "direct" || began.adapter === "web") return;
+  const [asked] = await tx.query<{ id: string }>(LAST_WORDS, [began.id]);
+  if (!asked) return;
+  await enqueueNotice(tx, {
+    place: began.id,
+    author: began.agent ?? from.id,
+    text: roomTexts(locale).keptPrivate(target.displayName),
+    key: `${asked.id}/kept-private/${target.id}`,
+  });
+}
+
+const LAST_WORDS = {
+  name: "kept_private.last_words",
+  text: `
+    select id
+    from dure.room_messages
+    where place = $1 and author_kind = 'person'
+    order by seq desc
+    limit 1`,
+};
+
+/**
+ * Milliseconds until agents may make one more thread in the guild of this channel. Takes the slot.
+ * Source: docs/spec/collaboration §5.
+ */
+export async function threadSlot(
+  tx: Transaction,
+  channel: Pick<Place, "adapter" | "guild">,
+  limits: Pick<RoomLimits, "threadsPerMinute">,
+): Promise<number> {
+  const [made] = await tx.query<{ wait: number }>(THREAD_SLOT, [
+    `${channel.adapter}:${channel.guild ?? ""}`,
+    limits.threadsPerMinute,
+  ]);
+  return made!.wait;
+}
+
+const THREAD_SLOT = {
+  name: "room.thread_slot",
+  text: `
+    insert into dure.guild_threads as g (guild, created)
+    values ($1, array[clock_timestamp()])
+    on conflict (guild)
+    do update set created = (
+      select array_agg(at order by at)
+      from (
+        select at
+        from unnest(g.created) at
+        where at > clock_timestamp() - interval '60 seconds'
+        union all
+        select greatest(
+          clock_timestamp(),
+          coalesce(
+            (
+              select at + interval '60 seconds'
+              from unnest(g.created) at
+              where at > clock_timestamp() - interval '60 seconds'
+              order by at desc offset $2::integer - 1
+              limit 1
+            ),
+            clock_timestamp()
+          )
+        )
+      ) slots
+    )
+    returning greatest(
+      0, extract(epoch from created[cardinality(created)] - clock_timestamp()) * 1000
+    )::double precision as wait`,
+};

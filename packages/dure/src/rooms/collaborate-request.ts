@@ -9,9 +9,10 @@ import {
   type Asking,
   type CollaborateResult,
   type Refusal,
+  isCalled,
+  isElsewhere,
 } from "./collaborate-call.ts";
 import type { CollaborationPlaces, Where } from "./collaborate-place.ts";
-import { isCalled, isElsewhere } from "./origin.ts";
 import { channelPlaceId, type RoomAgent } from "./directory.ts";
 import { chainAllows, pairMayCall, type PairStop } from "./guards.ts";
 import { enqueueNotice } from "./notices.ts";

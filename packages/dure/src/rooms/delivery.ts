@@ -17,10 +17,11 @@ import {
   type CallDeparture,
   type Departure,
   type ThreadDeparture,
+  idOf,
+  postOnce,
 } from "./outgoing.ts";
 import { addressOf } from "./place.ts";
 import { refuseStopped } from "./guard-stop.ts";
-import { idOf, postOnce } from "./post-once.ts";
 import type { Questions } from "./questions.ts";
 import type { Requests } from "./requests.ts";
 import type { Over, RoomsSetting, Talk } from "./talk.ts";

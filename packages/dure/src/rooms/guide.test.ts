@@ -1,8 +1,13 @@
 import { expect, test } from "vitest";
 import { tool } from "../engine/agent/tool.ts";
 import { z } from "zod";
-import { agentsFileKo, collaborationPolicyKo } from "./guide.ko.ts";
-import { agentGuide, agentsFile, collaborationPolicy } from "./guide.ts";
+import {
+  agentGuide,
+  agentsFile,
+  collaborationPolicy,
+  agentsFileKo,
+  collaborationPolicyKo,
+} from "./guide.ts";
 import { ROOM_LIMITS } from "./limits.ts";
 
 const aTool = (description: string) =>

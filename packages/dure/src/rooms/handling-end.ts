@@ -2,17 +2,21 @@ import { concludes } from "../jobs/conclusion.ts";
 import type { Transaction } from "../durable/database.ts";
 import type { ProcessLease } from "../durable/processes.ts";
 import { retryButton } from "./answer-retries.ts";
-import { emitHandled } from "./handled.ts";
 import { endWait } from "./model-wait-notice.ts";
 import { isStoppedTalk } from "./guard-stop.ts";
-import type { HandlingRow, TurnOutcome } from "./handling.ts";
+import {
+  type HandlingRow,
+  type TurnOutcome,
+  emitHandled,
+  previewKey,
+  removePreview,
+} from "./handling.ts";
 import type { OpenPlace } from "./place.ts";
 import type { Questions } from "./questions.ts";
 import type { StoredMessage } from "./room-store.ts";
 import type { RoomsSetting, OutgoingMessage, Talk } from "./talk.ts";
 import { roomReports } from "./reports.ts";
 import { roomTexts } from "./texts.ts";
-import { previewKey, removePreview } from "./remove-preview.ts";
 
 /** What an agent's tools asked for during its turn. */
 interface Wishes {

@@ -5,6 +5,12 @@ import { FAILURES } from "../models/failures.ts";
 import { checkText, cutText, LONGEST_TEXT, textOf } from "./text.ts";
 import { roomTexts } from "./texts.ts";
 import type { HandlingOutcome, Rank } from "../kernel/rooms.ts";
+import type { Transaction } from "../durable/database.ts";
+import type { Place } from "./place.ts";
+import type { RoomsSetting } from "./talk.ts";
+import { enqueue } from "../durable/outbox.ts";
+import { nonceOf } from "./outgoing.ts";
+import { orderingOf, topicOf } from "./notices.ts";
 
 /** What the turn of a handling is asked, once and for all its lives. */
 export interface HandlingInput {
@@ -93,4 +99,85 @@ function postable(text: string, locale: Locale): string {
   if (whole.length <= LONGEST_TEXT) return whole;
   const kept = cutText(whole, LONGEST_TEXT - CUT_NOTE);
   return `${kept.slice(0, -1)}\n${roomTexts(locale).cut(whole.length - kept.length + 1)}`;
+}
+
+/** Whose work has ended, as its end is told. */
+type Handled = Pick<HandlingRow, "message" | "agent" | "session" | "turn">;
+
+/** A handling that has ended without words. */
+export interface UnsaidHandling extends Handled {
+  readonly id: string;
+  /** What was shown of it as it was written; null: nothing. */
+  readonly preview: string | null;
+}
+
+/** Tells that a handling has ended. */
+export function emitHandled(
+  tx: Transaction,
+  { store }: Pick<RoomsSetting, "store">,
+  place: Place,
+  ended: { handling: Handled; outcome: HandlingOutcome | "silent"; answer: string | null },
+): Promise<void> {
+  const { handling, outcome, answer } = ended;
+  const { message, agent, session, turn } = handling;
+  return store.emit(tx, [
+    {
+      type: "room.handled",
+      role: "conversation",
+      room: place.id,
+      agent,
+      session,
+      turn: turn ?? undefined,
+      data: { message, outcome, answer, parent: place.parent },
+    },
+  ]);
+}
+
+/** Takes away what was shown of a handling that was ended from outside, and tells its end. */
+export async function endUnsaid(
+  tx: Transaction,
+  setting: RoomsSetting,
+  place: Place,
+  { handling, outcome }: { handling: UnsaidHandling; outcome: "silent" | "stopped" },
+): Promise<void> {
+  const { preview } = handling;
+  if (preview !== null) await removePreview(tx, setting, handling, { place, preview });
+  await emitHandled(tx, setting, place, { handling, outcome, answer: null });
+}
+
+/**
+ * Of a handling: what its preview is posted under. The same in every process, so that the platform
+ * keeps one.
+ */
+export function previewKey(handling: string): string {
+  return nonceOf(`${handling}/preview`);
+}
+
+/**
+ * Takes away what was shown of an answer that is none. `preview` is the platform's id of it; empty:
+ * it is not recorded whether it was posted. Where its id is recorded later, that one is taken away
+ * too.
+ */
+export async function removePreview(
+  tx: Transaction,
+  { directory, adapters }: RoomsSetting,
+  { id, agent }: Pick<HandlingRow, "id" | "agent">,
+  { place, preview }: { place: Pick<Place, "id" | "adapter">; preview: string },
+): Promise<void> {
+  const account = directory.account(place.adapter, agent);
+  if (!account) return;
+  const isLocal = adapters.get(place.adapter)?.isLocal === true;
+  await enqueue(tx, [
+    {
+      topic: topicOf(place.adapter, account.id, isLocal),
+      ordering: orderingOf(account.id, place.id),
+      key: preview === "" ? `${id}/unsay` : `${id}/unsay/${preview}`,
+      payload: {
+        kind: "unsay",
+        place: place.id,
+        agent,
+        over: { key: previewKey(id), platformId: preview },
+      },
+    },
+  ]);
 }

@@ -14,11 +14,10 @@ import type {
 import type { Pressed } from "./buttons.ts";
 import { CatchUp } from "./catch-up.ts";
 import { UnreadablePlaceReports } from "./unreadable-place-reports.ts";
-import { IncomingPlaces } from "./incoming-place.ts";
+import { IncomingPlaces, PlaceChanges } from "./incoming-place.ts";
 import { ORDER_BUTTON, ORDERS, type Order, type OrderedAt } from "./orders.ts";
 import type { PressedBy } from "./pressed-by.ts";
 import { wasAway, type Place } from "./place.ts";
-import { PlaceChanges } from "./place-changes.ts";
 import { recordOf, type RoomsSetting, type Talk } from "./talk.ts";
 import { checkText, textOf } from "./text.ts";
 import { roomTexts } from "./texts.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { RoomAgent, RoomChannel } from "./directory.ts";
-import { decideChannel, isElsewhere, type HandOver } from "./origin.ts";
+import { decideChannel, isElsewhere, type HandOver } from "./collaborate-call.ts";
 
 const web = channelOf("web", "general");
 const webDev = channelOf("web", "dev");

@@ -6,15 +6,18 @@ import {
   type OutgoingFile,
   type OutgoingPost,
   type OutgoingThread,
+  type FoundOnPlatform,
 } from "./channel-adapter.ts";
 import type { Directory } from "./directory.ts";
 import { namedAt } from "./mentions.ts";
 import { addressOf, type Place } from "./place.ts";
 import { filesKeyOf, type PlaceAttachment } from "./place-files.ts";
 import type { StoredMessage } from "./room-store.ts";
-import { partKey, partLength } from "./outbox-keys.ts";
+import { partKey, partLength } from "./notices.ts";
 import type { Over, RoomsSetting } from "./talk.ts";
 import { splitMessage } from "./text.ts";
+import type { Transaction } from "../durable/database.ts";
+import type { GivenUp } from "../durable/outbox-handler.ts";
 
 /**
  * What leaves for a platform: a part of a message, a thread that is to be made, a preview that is
@@ -253,4 +256,86 @@ const THREAD_OWNER = {
     select owner, created_at
     from dure.places
     where id = $1 and kind = 'thread'`,
+};
+
+/** Before what cannot be told now is looked for again, milliseconds. */
+const LOOK_AGAIN_MS = 1000;
+
+/**
+ * Posts what may be there already under its key: a platform that knows keys gives it, on another one
+ * it is looked for first.
+ */
+export async function postOnce(
+  adapter: ChannelAdapter,
+  post: OutgoingPost,
+  { signal }: { signal: AbortSignal },
+): Promise<{ platformId: string }> {
+  if (adapter.limits.keyMemoryMs > 0) return adapter.post(post, { signal });
+  const platformId = idOf(await adapter.findPost(post, { signal }));
+  return platformId === undefined ? adapter.post(post, { signal }) : { platformId };
+}
+
+/**
+ * Undefined: it is not there.
+ *
+ * @throws ChannelError `transient` where that cannot be told now
+ */
+export function idOf(found: FoundOnPlatform): string | undefined {
+  if (found.found === "yes") return found.platformId;
+  if (found.found === "no") return undefined;
+  throw new ChannelError("transient", "Whether it is there already cannot be told.", {
+    notSent: true,
+    retryAfterMs: LOOK_AGAIN_MS,
+  });
+}
+
+/** Why words have not left, as the outbox and their message keep it. */
+export interface StoredError {
+  readonly code?: string;
+  readonly message?: string;
+}
+
+interface UnsentMessage {
+  readonly id: string;
+  readonly author: string;
+  readonly place: string;
+}
+
+/** Records that a message has not left, or that this is unknown, and tells it. */
+export async function failMessage(
+  tx: Transaction,
+  { store }: Pick<RoomsSetting, "store">,
+  { id, author, place }: UnsentMessage,
+  { outcome, error }: { outcome: GivenUp["outcome"]; error: StoredError },
+): Promise<void> {
+  await tx.query(FAILED, [id, outcome, JSON.stringify(error)]);
+  const data = { message: id, outcome, code: error.code ?? null, detail: error.message ?? null };
+  await store.emit(tx, [
+    { type: "room.delivery_failed", role: "system", room: place, agent: author, data },
+  ]);
+}
+
+/** No part of the message leaves that is still there. */
+export async function dropParts(
+  tx: Transaction,
+  message: string,
+  error: StoredError,
+): Promise<void> {
+  await tx.query(DROP_PARTS, [allPartsOf(message), JSON.stringify(error)]);
+}
+
+export const FAILED = {
+  name: "room.failed",
+  text: `
+    update dure.room_messages
+    set delivery = $2, delivery_error = $3
+    where id = $1`,
+};
+const DROP_PARTS = {
+  name: "room.drop_parts",
+  text: `
+    update dure.outbox
+    set state = 'failed', settled_at = clock_timestamp(),
+      error = $2
+    where starts_with(key, $1) and state = 'pending'`,
 };

@@ -1,7 +1,10 @@
-import { DureError } from "../kernel/errors.ts";
+import { DureError, codeOf } from "../kernel/errors.ts";
 import { askerIn } from "../kernel/rooms.ts";
 import type { PressingPerson } from "./channel-adapter.ts";
-import { isForAsker, needsOf, type RoomQuestion } from "./question-text.ts";
+import { isForAsker, needsOf, type RoomQuestion } from "./questions.ts";
+import { AuditLog, type Deed } from "../durable/audit-log.ts";
+import type { Database } from "../durable/database.ts";
+import type { Logger } from "../kernel/logger.ts";
 
 /** A person of one platform who pressed a button, reacted or gave a command. */
 export type PressedBy = PressingPerson & { readonly adapter: string };
@@ -77,4 +80,34 @@ export function forbidden(code: string, message: string): DureError {
     class: "forbidden",
     hint: "Add the user's or a role's id to rooms.approvers, or let the person write there.",
   });
+}
+
+/**
+ * A deed that a person orders on a platform, as the server's routes do it: written down before it is
+ * done, and how it ended before the person is answered.
+ */
+export async function audited<T>(
+  { database, logger }: { database: Database; logger: Logger },
+  deed: Deed,
+  work: () => Promise<T>,
+): Promise<T> {
+  const log = new AuditLog({ database });
+  const entry = await log.begin(deed);
+  const end = (outcome: string): Promise<void> =>
+    log
+      .end(entry, { outcome })
+      .catch((error: unknown) =>
+        logger.error(
+          { entry, code: codeOf(error) },
+          "the outcome of an entry of the audit log could not be written",
+        ),
+      );
+  try {
+    const result = await work();
+    await end("done");
+    return result;
+  } catch (error) {
+    await end(codeOf(error) ?? "INTERNAL");
+    throw error;
+  }
 }

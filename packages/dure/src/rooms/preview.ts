@@ -5,12 +5,12 @@ import { ChannelError, type ChannelAccount, type ChannelAdapter } from "./channe
 import { renderMentions } from "./mentions.ts";
 import { waitButtons } from "./orders.ts";
 import { addressOf, type Place } from "./place.ts";
-import { postOnce } from "./post-once.ts";
-import { partLength } from "./outbox-keys.ts";
+import { postOnce } from "./outgoing.ts";
+import { partLength } from "./notices.ts";
 import type { RoomsSetting } from "./talk.ts";
 import { cutText } from "./text.ts";
 import { roomTexts } from "./texts.ts";
-import { previewKey, removePreview } from "./remove-preview.ts";
+import { previewKey, removePreview } from "./handling.ts";
 
 /** Between two edits of one message, milliseconds. Source: docs/spec/collaboration §9. */
 const SHOW_EVERY_MS = 1_000;

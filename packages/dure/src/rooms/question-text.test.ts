@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { saidToRoom, type AskedInRoom } from "../engine/turn/heard-answers.ts";
 import { mentionDirectory, withoutCalls } from "./mentions.ts";
 import { mayNotAnswer } from "./pressed-by.ts";
-import { questionButtons, questionText, type RoomQuestion } from "./question-text.ts";
+import { questionButtons, questionText, type RoomQuestion } from "./questions.ts";
 
 const ASKER = { adapter: "discord", id: "7", name: "민준" };
 

@@ -3,7 +3,7 @@ import { pageLimit, pageOf, readCursor, type Page } from "../durable/page.ts";
 import type { Coded } from "../kernel/coded-message.ts";
 import type { TenantView } from "../kernel/tenant.ts";
 import { LOST_AT, stateOf } from "./accounts.ts";
-import { deafIn } from "./account-cannot-read.ts";
+import { deafIn } from "./unreadable-place-reports.ts";
 import { channelPlaceId, type Directory } from "./directory.ts";
 import { recentAnswers, type RecentAnswer } from "./recent-answers.ts";
 import type { RoomPerson } from "./room-person.ts";

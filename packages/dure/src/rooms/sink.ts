@@ -10,14 +10,13 @@ import type { Transaction } from "../durable/database.ts";
 import { fetchAtOrigin } from "../kernel/fetch-at-origin.ts";
 import { newId } from "../kernel/ids.ts";
 import { channelPlaceId, type RoomChannel } from "./directory.ts";
-import { decideReport } from "./origin.ts";
+import { decideReport } from "./collaborate-call.ts";
 import { placeOfSession } from "./place.ts";
-import { PRIVATE_PLACE_OF } from "./collaborate-place.ts";
+import { PRIVATE_PLACE_OF, threadSlot } from "./collaborate-place.ts";
 import { roomReports } from "./reports.ts";
-import { orderingOf, topicOf } from "./outbox-keys.ts";
+import { orderingOf, topicOf } from "./notices.ts";
 import type { RoomsSetting, Talk } from "./talk.ts";
 import { cutText } from "./text.ts";
-import { threadSlot } from "./thread-slot.ts";
 import type { PlatformEvent } from "../wire/events.ts";
 
 /**

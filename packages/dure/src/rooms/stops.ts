@@ -3,12 +3,13 @@ import type { Transaction } from "../durable/database.ts";
 import { Poller, type PollResult } from "../durable/poller.ts";
 import { UNATTENDED_TOPIC } from "../durable/turns.ts";
 import { newId } from "../kernel/ids.ts";
-import { endUnsaid, type UnsaidHandling } from "./handled.ts";
+import { endUnsaid, type UnsaidHandling } from "./handling.ts";
 import type { OpenPlace, Place } from "./place.ts";
 import { endWait } from "./model-wait-notice.ts";
 import { withdrawRequestsIn } from "./requests.ts";
 import { HANDLINGS_TOPIC, type RoomsSetting, type Talk } from "./talk.ts";
 import { roomTexts } from "./texts.ts";
+import { DureError } from "../kernel/errors.ts";
 
 /** How often each process looks for stops that another one has begun, milliseconds. */
 const LOOK_EVERY_MS = 1_000;
@@ -214,4 +215,34 @@ const DONE = {
     set done_at = clock_timestamp()
     where id = $1 and done_at is null
     returning *`,
+};
+
+/** A person takes an agent out of a thread, which is told there. Throws `PARTICIPANT_UNKNOWN`. */
+export async function takeOut(
+  { database, store, directory, locale }: RoomsSetting,
+  talk: Talk,
+  { place, agent, by }: { readonly place: Place; readonly agent: string; readonly by: string },
+): Promise<void> {
+  await database.transaction(async (tx) => {
+    const open = await store.open(tx, place.id);
+    const gone = await tx.query(REMOVE, [place.id, agent]);
+    if (gone.length === 0) {
+      throw new DureError("PARTICIPANT_UNKNOWN", `${agent} takes no part in ${place.name}.`, {
+        class: "not-found",
+      });
+    }
+    const data = { by, parent: place.parent };
+    await store.emit(tx, [{ type: "room.left", role: "system", room: place.id, agent, data }]);
+    if (!open || open.state === "closed" || !directory.account(place.adapter, agent)) return;
+    const text = roomTexts(locale).removed(directory.nameOf(agent), by);
+    await talk.say(tx, open, { author: agent, text, mark: "notice" });
+  });
+}
+
+const REMOVE = {
+  name: "rooms.remove",
+  text: `
+    delete from dure.participants
+    where place = $1 and agent = $2
+    returning agent`,
 };

@@ -27,7 +27,7 @@ import {
 } from "./guards.ts";
 import { stopTalkIn } from "./guard-stop.ts";
 import type { RoomLimits } from "./limits.ts";
-import { orderingOf, partKey, partLength, topicOf } from "./outbox-keys.ts";
+import { orderingOf, partKey, partLength, topicOf } from "./notices.ts";
 import { findMentions, renderMentions } from "./mentions.ts";
 import { asideOf, listenersIn, membersAmong } from "./bystanders.ts";
 import type { OpenPlace, Place } from "./place.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { channelPlaceId, Directory, type RoomChannel } from "./directory.ts";
-import { channelsFor } from "./tenant-rooms.ts";
+import { channelsFor } from "./configured-places.ts";
 
 const WEB = { key: "general", adapter: "web", name: "general", collaborate: true } as RoomChannel;
 const DISCORD = { key: "1234", adapter: "discord", name: "ops", collaborate: true } as RoomChannel;

@@ -1,6 +1,5 @@
 import type { Transaction } from "../durable/database.ts";
-import { allPartsOf } from "./outgoing.ts";
-import { FAILED } from "./failed-message.ts";
+import { allPartsOf, FAILED } from "./outgoing.ts";
 import type { RoomsSetting } from "./talk.ts";
 
 /**

@@ -29,7 +29,7 @@ import {
   type RoomAgent,
 } from "../rooms/directory.ts";
 import { enqueueNotice } from "../rooms/notices.ts";
-import { makeRoomsOf } from "../rooms/tenant-rooms.ts";
+import { makeRoomsOf } from "../rooms/configured-places.ts";
 import { cutText } from "../rooms/text.ts";
 import type { LoadedTeam } from "./config.ts";
 import type { Environment } from "./environment.ts";
