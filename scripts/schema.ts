@@ -55,7 +55,7 @@ const UNFORMATTED: Readonly<Record<string, number>> = {
   // Databases know it by its checksum.
   "packages/dure/src/durable/migrations/0017-brake.ts": 1,
   // A text of JSON, which cannot be broken.
-  "packages/dure/src/rooms/delivery-failure.ts": 1,
+  "packages/dure/src/rooms/out/delivery-failure.ts": 1,
 };
 const DEFINES =
   /\bcreate\s+(?:or\s+replace\s+)?(?:function|procedure)\s+["\w.$]+\s*\([^]*?\breturns\s+(\w+)/gi;

@@ -7,7 +7,7 @@ import {
   collaborationPolicy,
   agentsFileKo,
   collaborationPolicyKo,
-} from "../rooms/guide.ts";
+} from "../rooms/handover/guide.ts";
 import { ROOM_LIMITS } from "../rooms/limits.ts";
 import { FIRST_MODELS, type InitAnswers } from "./init-answers.ts";
 import { assertEmpty, copyTemplate, inLocale, namesOf, newPlan, type Names } from "./scaffold.ts";

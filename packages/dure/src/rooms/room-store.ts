@@ -1,3 +1,5 @@
+/** The rows of rooms, read and written inside of a transaction, and how long they are kept. */
+
 import type { RowOf } from "../durable/rows.ts";
 import type { Database, Queryable, Transaction } from "../durable/database.ts";
 import type { NewEntry } from "../durable/outbox.ts";

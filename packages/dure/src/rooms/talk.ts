@@ -1,3 +1,5 @@
+/** How a message is heard: one transaction stores it, decides who answers, and makes their work. */
+
 import type { Locale } from "../kernel/locales.ts";
 import { inLocale } from "../escalations/action-words.ts";
 import type { Database, Transaction } from "../durable/database.ts";
@@ -16,7 +18,7 @@ import {
   type Consequences,
   type DecidedMessage,
   type Spoken,
-} from "./consequences.ts";
+} from "./decide/consequences.ts";
 import type { Directory } from "./directory.ts";
 import {
   agentSpoke,
@@ -24,16 +26,16 @@ import {
   LIFT_BUTTON,
   personSpoke,
   type GuardStep,
-} from "./guards.ts";
-import { stopTalkIn } from "./guard-stop.ts";
+} from "./decide/guards.ts";
+import { stopTalkIn } from "./decide/guard-stop.ts";
 import type { RoomLimits } from "./limits.ts";
-import { orderingOf, partKey, partLength, topicOf } from "./notices.ts";
-import { findMentions, renderMentions } from "./mentions.ts";
-import { asideOf, listenersIn, membersAmong } from "./bystanders.ts";
+import { orderingOf, partKey, partLength, topicOf } from "./out/notices.ts";
+import { findMentions, renderMentions } from "./decide/mentions.ts";
+import { asideOf, listenersIn, membersAmong } from "./decide/bystanders.ts";
 import type { OpenPlace, Place } from "./place.ts";
-import { carryFiles, showFiles, type PlaceAttachment } from "./place-files.ts";
-import type { RoleDecision } from "./role.ts";
-import { nameFromOutside } from "./room-person.ts";
+import { carryFiles, showFiles, type PlaceAttachment } from "./look/place-files.ts";
+import type { RoleDecision } from "./decide/role.ts";
+import { nameFromOutside } from "./look/room-person.ts";
 import type {
   MessageButton,
   NewMessageRow,

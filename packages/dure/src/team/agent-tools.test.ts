@@ -2,7 +2,7 @@ import { FULL } from "../kernel/test-tiers.ts";
 import { expect, test } from "vitest";
 import { testDatabase } from "../durable/test-database.ts";
 import { hanging, startTestTeam, type TestAgent } from "../jobs/test-jobs.ts";
-import type { RoomToolsParts } from "../rooms/tools.ts";
+import type { RoomToolsParts } from "../rooms/handover/tools.ts";
 import { agentTools } from "./agent-tools.ts";
 
 test(

@@ -6,7 +6,7 @@ import { endConversationTool, finishTool } from "../jobs/exchange-tools.ts";
 import { jobOfSession } from "../jobs/job.ts";
 import type { Jobs } from "../jobs/jobs.ts";
 import type { Inbox } from "../escalations/inbox.ts";
-import { collaborateTool, presenceTools, type RoomToolsParts } from "../rooms/tools.ts";
+import { collaborateTool, presenceTools, type RoomToolsParts } from "../rooms/handover/tools.ts";
 import { resolveEscalationTool } from "./escalations.ts";
 
 /** What the tools of agents work with; open when the team has started. */

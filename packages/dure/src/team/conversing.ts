@@ -9,7 +9,7 @@ import { Jobs } from "../jobs/jobs.ts";
 import type { Knowledge } from "../knowledge/knowledge.ts";
 import type { JobLimits } from "../jobs/limits.ts";
 import type { Models } from "../models/models.ts";
-import { answersHome, renderAnswersHome } from "../rooms/answers-home.ts";
+import { answersHome, renderAnswersHome } from "../rooms/handover/answers-home.ts";
 import type { Directory } from "../rooms/directory.ts";
 import { agentTools, type AgentToolsParts } from "./agent-tools.ts";
 import type { LoadedTeam } from "./config.ts";
