@@ -157,7 +157,7 @@ export const PLAN_GUARDS: readonly Guard[] = [
   },
   {
     id: "plan.leaves.commands.modules",
-    at: { file: `${PLANS}/leaving/command-paths.ts` },
+    at: { file: `${PLANS}/leaving/run-by-git.ts` },
     find: '(word) => word === "-m").flatMap(packagesOf)',
     replace: '(word) => word === "-m").slice(0, 0)',
     tests: leaving(
@@ -177,7 +177,7 @@ export const PLAN_GUARDS: readonly Guard[] = [
   },
   {
     id: "plan.leaves.commands.folder",
-    at: { file: `${PLANS}/leaving/command-paths.ts` },
+    at: { file: `${PLANS}/leaving/run-by-git.ts` },
     find: "folders.map((path) => ({ path, isWhole: true }))",
     replace: "folders.map((path) => ({ path, isWhole: false }))",
     tests: leaving(
@@ -187,7 +187,7 @@ export const PLAN_GUARDS: readonly Guard[] = [
   },
   {
     id: "plan.leaves.commands.root",
-    at: { file: `${PLANS}/leaving/command-paths.ts` },
+    at: { file: `${PLANS}/leaving/run-by-git.ts` },
     find: "below === undefined ? [word] : [word, below]",
     replace: "[word]",
     tests: leaving(
@@ -197,7 +197,7 @@ export const PLAN_GUARDS: readonly Guard[] = [
   },
   {
     id: "plan.leaves.commands.runner",
-    at: { file: `${PLANS}/leaving/command-paths.ts` },
+    at: { file: `${PLANS}/leaving/run-by-git.ts` },
     find: "RUN_BY[word] ?? []",
     replace: "[]",
     tests: leaving(
@@ -350,7 +350,7 @@ export const PLAN_GUARDS: readonly Guard[] = [
   },
   {
     id: "plan.reads-home.secret",
-    at: { file: `${PLANS}/check-workers.ts` },
+    at: { file: `${PLANS}/plan-check.ts` },
     find: "if (!isHomeSecret(place)) return [];",
     replace: 'if (place !== "") return [];',
     tests: planFile("names what a worker may not get: reads_home: [.ssh/config]"),
@@ -392,7 +392,7 @@ export const PLAN_GUARDS: readonly Guard[] = [
   },
   {
     id: "plans.leaving.encoded.inside",
-    at: { file: `${PLANS}/leaving/encoded.ts` },
+    at: { file: `${PLANS}/leaving/find-secrets.ts` },
     find: "const offsets = isInside && at === 0 ? OFFSETS : [0];",
     replace: "const offsets = isInside && at === 0 ? [] : [0];",
     tests: secrets("a secret far inside of a long text in base64 is found"),

@@ -1,17 +1,28 @@
+/** The scheduler of a run: what starts next, what is blocked, and when it is over. Pure. */
+
 import { DureError } from "../kernel/errors.ts";
 import { isRunOver, type PortStatus, type RunOutcome } from "../kernel/plans.ts";
-import { blockedBy, type PlanGraph, positionOf } from "./graph.ts";
-import { emptyQueue, numbered, takeFirst } from "./scheduler-parts.ts";
-import type {
-  PortState,
-  RunOptions,
-  RunStatus,
-  SchedulerDecision,
-  SchedulerEvent,
-  SchedulerState,
+import { blockedBy, type PlanGraph, positionOf, precedes } from "./graph.ts";
+import {
+  emptyQueue,
+  numbered,
+  takeFirst,
+  type Numbered,
+  putIn,
+  type ReadyQueue,
+  setAt,
+} from "./scheduler-parts.ts";
+import {
+  type PortState,
+  type RunOptions,
+  type RunStatus,
+  type SchedulerDecision,
+  type SchedulerEvent,
+  type SchedulerState,
+  type SchedulerAction,
+  portState,
+  type Refusal,
 } from "./schedule-state.ts";
-import { refusal } from "./schedule-refusals.ts";
-import { Draft } from "./schedule-draft.ts";
 
 /** Begins a run, or goes on with one. Pure. */
 export function openRun({
@@ -277,4 +288,124 @@ function outcomeOf({ status, counts, graph }: Draft): RunOutcome {
   if (status === "cancelling") return "cancelled";
 
   return counts.succeeded > 0 ? "partial" : "failed";
+}
+
+/** The next state while it is made. Never seen outside of one decision. */
+class Draft {
+  readonly graph: PlanGraph;
+  readonly maxConcurrency: number;
+  readonly counts: Record<PortStatus, number>;
+  readonly actions: SchedulerAction[] = [];
+  status: RunStatus;
+  ready: ReadyQueue;
+  #ports: Numbered<PortState>;
+
+  constructor(state: SchedulerState) {
+    this.graph = state.graph;
+    this.maxConcurrency = state.maxConcurrency;
+    this.counts = { ...state.counts };
+    this.status = state.status;
+    this.ready = state.ready;
+    this.#ports = state.ports;
+  }
+
+  readonly isBefore = (a: number, b: number): boolean => precedes(this.graph, a, b);
+
+  name(index: number): string {
+    return this.graph.ids[index]!;
+  }
+
+  port(index: number): PortState {
+    return this.#ports.at(index);
+  }
+
+  change(index: number, change: Partial<PortState>): void {
+    this.#ports = setAt(this.#ports, index, { ...this.#ports.at(index), ...change });
+  }
+
+  turn(index: number, status: PortStatus): void {
+    this.counts[this.port(index).status]--;
+    this.counts[status]++;
+    this.change(index, { status });
+  }
+
+  makeReady(index: number): void {
+    this.turn(index, "ready");
+    this.ready = putIn(this.ready, index, this.isBefore);
+    this.actions.push({ type: "ready", port: this.name(index) });
+  }
+
+  done(): SchedulerState {
+    const { graph, maxConcurrency, status, ready, counts } = this;
+    return { graph, maxConcurrency, status, ports: this.#ports, ready, counts };
+  }
+}
+
+/** Why an event changes nothing; undefined: it does. */
+function refusal(state: SchedulerState, event: SchedulerEvent): Refusal | undefined {
+  const { status } = state;
+  switch (event.type) {
+    case "succeeded":
+    case "held":
+    case "failed":
+    case "stopped":
+      return reportRefusal(state, event);
+    case "retry":
+      return retryRefusal(status, portState(state, event.port));
+    case "approve":
+      return isHeld(state, event.port) ? undefined : "port-not-held";
+    case "reopen":
+      return reopenRefusal(status, portState(state, event.port));
+    case "skip":
+      return skipRefusal(portState(state, event.port).status);
+    case "pause":
+    case "resume":
+    case "cancel":
+      return isRunOver(status) ? "run-over" : orderRefusal(status, event.type);
+    default:
+      return event satisfies never;
+  }
+}
+
+function reportRefusal(
+  state: SchedulerState,
+  event: Extract<SchedulerEvent, { attempt: number }>,
+): Refusal | undefined {
+  const port = portState(state, event.port);
+  if (port.status !== "running" || port.attempt !== event.attempt) return "stale-report";
+
+  return event.type === "stopped" && state.status !== "cancelling" ? "not-cancelling" : undefined;
+}
+
+function retryRefusal(run: RunStatus, { status, needs }: PortState): Refusal | undefined {
+  if (run === "cancelling" || run === "cancelled") return "run-cancelled";
+  if (status === "blocked") return "port-blocked";
+  if (status !== "failed") return "port-not-failed";
+
+  return needs > 0 ? "need-reopened" : undefined;
+}
+
+function reopenRefusal(run: RunStatus, { status, needs }: PortState): Refusal | undefined {
+  if (run === "cancelling" || run === "cancelled") return "run-cancelled";
+  if (status !== "held" && status !== "succeeded") return "port-not-done";
+
+  return needs > 0 ? "need-reopened" : undefined;
+}
+
+function skipRefusal(port: PortStatus): Refusal | undefined {
+  return port === "ready" || port === "held" ? undefined : "port-not-ready";
+}
+
+function isHeld(state: SchedulerState, port: string): boolean {
+  return portState(state, port).status === "held";
+}
+
+function orderRefusal(
+  status: RunStatus,
+  order: "pause" | "resume" | "cancel",
+): Refusal | undefined {
+  if (order === "resume") return status === "paused" ? undefined : "not-paused";
+  if (status === "cancelling") return "already-cancelling";
+
+  return order === "pause" && status === "paused" ? "already-paused" : undefined;
 }

@@ -1,9 +1,10 @@
+/** The merge of a run: one tree of what succeeded, tried; the port that broke it goes back. */
+
 import type { Database } from "../../durable/database.ts";
 import { codeOf, messageOf } from "../../kernel/errors.ts";
 import type { RunReport, TestFeedback } from "../../wire/runs.ts";
 import type { Because } from "../../wire/plans.ts";
 import type { MergeVerdict, PortResult } from "../rows/outcomes.ts";
-import { completePorts, type DroppedPort } from "./complete-ports.ts";
 import { exitWordsOf, Integration, SETUP_FAILED, type Integrated } from "./integration.ts";
 import { MergeTasks, type Merged, type SharedChange } from "./merge-tasks.ts";
 import type { OrchestratorParts } from "./orchestrator-task.ts";
@@ -12,6 +13,7 @@ import { failedWith } from "../port/port-steps.ts";
 import { ORCHESTRATOR, type PlanPort, type PlanRun } from "../rows/run.ts";
 import { sharedRequests, type SharedRequest } from "../ask/shared-requests.ts";
 import { StepLog } from "../rows/step-log.ts";
+import { buildGraph } from "../graph.ts";
 
 /** The run's own repository, as far as the merge needs it. */
 export interface RunFiles {
@@ -302,4 +304,58 @@ function wishesOf({ asked, shared }: Assembled): NonNullable<RunReport["shared"]
     ports: [...new Set(requests.map(({ port }) => port))],
     applied: applied.has(path),
   }));
+}
+
+/** A port that succeeded and is left out all the same. */
+interface DroppedPort {
+  readonly port: string;
+  readonly because: Because;
+}
+
+/** What of a run can be put together. */
+interface CompletePorts {
+  /** What is needed comes first. */
+  readonly whole: readonly PortResult[];
+  readonly dropped: readonly DroppedPort[];
+}
+
+/**
+ * Ports whose own work and all that it needs has succeeded. Pure. `left`: those that are left out,
+ * and why.
+ */
+function completePorts(
+  run: PlanRun,
+  ports: readonly PlanPort[],
+  left: ReadonlyMap<string, Because> = new Map(),
+): CompletePorts {
+  const byId = new Map(ports.map((port) => [port.id, port]));
+  const graph = buildGraph(run.plan.ports);
+  const complete = new Set<string>();
+  const whole: PortResult[] = [];
+  const dropped: DroppedPort[] = [];
+  for (const index of graph.order) {
+    const id = graph.ids[index]!;
+    const port = byId.get(id)!;
+    if (port.status !== "succeeded") continue;
+    const needed = graph.dependencies[index]!.map((other) => graph.ids[other]!);
+    const lacking = needed.filter((other) => !complete.has(other));
+    const because = left.get(id) ?? (lacking.length > 0 ? lacks(lacking) : undefined);
+    if (because) {
+      dropped.push({ port: id, because });
+      continue;
+    }
+    complete.add(id);
+    const { resultCommit, startCommit } = port;
+    if (resultCommit === null || startCommit === null) continue;
+    whole.push({ port: id, commit: resultCommit, base: startCommit });
+  }
+  return { whole, dropped };
+}
+
+function lacks(lacking: readonly string[]): Because {
+  return {
+    code: "DEPENDENCY_FAILED",
+    message: `It succeeded, but needs ${lacking.join(", ")}, which did not.`,
+    hint: "Retry what failed; its own work is kept.",
+  };
 }

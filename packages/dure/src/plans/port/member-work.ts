@@ -1,3 +1,5 @@
+/** The work of one member of a pair: its worker runs, and what it changed is taken. */
+
 import type { Transaction } from "../../durable/database.ts";
 import type { MemberPlace } from "../agents/member-home.ts";
 import { policyOfWorker } from "../network-needs.ts";
@@ -5,25 +7,43 @@ import { workerOf, type WorkerSpec } from "../plan.ts";
 import type { Confinement } from "../sandbox/sandbox.ts";
 import { makeScope, type Scope, type ScopeInput } from "../scope.ts";
 import type { ImplResult } from "../workers/feedback.ts";
-import type { Assignment, TranscriptEntry, WorkerChannel } from "../workers/worker.ts";
+import {
+  type Assignment,
+  type TranscriptEntry,
+  type WorkerChannel,
+  type AccessRequest,
+  WORKER_FAILURES,
+} from "../workers/worker.ts";
 import { assignmentOf } from "../assign/assignment.ts";
 import type { Briefing } from "../assign/brief.ts";
 import { wordsIn } from "../rows/channel-message.ts";
 import { followWorker, type Violation, type WorkerEnd } from "../assign/follow-worker.ts";
 import { waitForLimit } from "../assign/wait-for-limit.ts";
-import { askForPath } from "./ask-for-path.ts";
-import { memberFailure } from "./member-failure.ts";
 import { scopeOfMember } from "./member-scope.ts";
 import type { PortWork, Try } from "./pair-parts.ts";
 import { pastOf } from "./member-past.ts";
 import { PairTalk } from "./pair-talk.ts";
-import { PortFailure } from "./port-failure.ts";
+import { PortFailure, useExhausted } from "./port-failure.ts";
 import type { MemberOutput } from "./port-steps.ts";
 import type { PlanStep } from "../rows/run.ts";
 import { WorkerHeartbeats } from "../assign/heartbeats.ts";
 import type { Counted, StepEnd } from "../rows/step-log.ts";
-import type { Member } from "../../kernel/plans.ts";
+import type { Member, OnViolation } from "../../kernel/plans.ts";
 import type { ChannelMessage, TestFeedback } from "../../wire/runs.ts";
+import { messageOf } from "../../kernel/errors.ts";
+import type { HookAccess } from "../../wire/hooks.ts";
+import { grantable } from "../ask/grants.ts";
+import {
+  ASKED_OPERATOR,
+  isGranted,
+  KNOWN_PATH,
+  NO_PATH,
+  pathQuestion,
+} from "../ask/path-requests.ts";
+import { takeSharedRequest } from "../ask/shared-requests.ts";
+import { aboutRun } from "../ask/triggers.ts";
+import { namesOf } from "../rows/words.ts";
+import type { PortAccount } from "./port-account.ts";
 
 /** One member's part of a try. */
 export interface MemberPart {
@@ -323,4 +343,78 @@ export class MemberWork {
       }),
     );
   }
+}
+
+/**
+ * A member asks for one more path. The question goes to the operator; what is allowed counts from
+ * the next try on, for a running process keeps the mounts that it has.
+ */
+async function askForPath(
+  { run, port, parts, account }: PortWork,
+  member: Member,
+  request: AccessRequest,
+): Promise<HookAccess> {
+  const path = grantable(request.path);
+  if (path === undefined) return NO_PATH;
+
+  const asked = { ...request, path };
+  if (isGranted(account.port.grants, asked)) return KNOWN_PATH;
+
+  const about = { run: run.id, port: port.id, member, plan: run.plan };
+  const noted = await takeSharedRequest(parts, about, asked).catch((error: unknown) => ({
+    granted: false,
+    note: messageOf(error),
+  }));
+  if (noted) return noted;
+
+  const question = pathQuestion({ ...aboutRun(run), port: port.id, member }, asked);
+  await parts.records.write(parts.lease, (tx) => parts.inbox.raise(tx, [question]));
+  parts.inbox.announce();
+
+  return ASKED_OPERATOR;
+}
+
+const OWNERSHIP_HINT = "Give it the path, or tell it to leave it alone.";
+
+/** What the operator must decide about. Once that is decided, the try is over. Pure. */
+function memberFailure(
+  { result, violations, refused = [] }: MemberOutput,
+  member: Member,
+  given: { readonly violations: OnViolation; readonly left: PortAccount["left"] },
+): PortFailure | undefined {
+  if (violations.length > 0 && given.violations !== "report") {
+    const paths = violations.map(({ path }) => path);
+    const changed = `The ${member} changed ${namesOf(paths)}, which it does not own.`;
+    return ownershipFailure(`${changed} Nothing of that was taken.`, paths.slice(0, 50));
+  }
+  const { error } = result;
+  switch (error?.code) {
+    case "WORKER_STOPPED_VIOLATIONS":
+      return ownershipFailure(`The ${member} was stopped: ${error.message}`, refused);
+    case "WORKER_TOKENS":
+      return useExhausted(given.left);
+    case "WORKER_BUDGET":
+      return new PortFailure("tokens-95", {
+        code: "TOKENS_EXHAUSTED",
+        message: error.message,
+        hint: error.hint ?? WORKER_FAILURES[error.code],
+      });
+    // Another try would end the same way.
+    case "WORKER_LOGIN":
+    // It has waited as long as it may.
+    case "WORKER_RATE_LIMITED":
+    case "WORKER_NOT_STARTED":
+      return new PortFailure("worker-lost", {
+        code: error.code,
+        message: error.message,
+        hint: error.hint ?? WORKER_FAILURES[error.code],
+      });
+    default:
+      return undefined;
+  }
+}
+
+function ownershipFailure(message: string, paths: readonly string[]): PortFailure {
+  const because = { code: "OWNERSHIP_VIOLATED", message, hint: OWNERSHIP_HINT };
+  return new PortFailure("ownership-violated", because, { paths });
 }

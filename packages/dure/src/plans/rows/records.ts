@@ -1,3 +1,6 @@
+/** The records of runs: what is read and written of them in one place. */
+
+import * as sql from "./run-statements.ts";
 import type { Database, Transaction } from "../../durable/database.ts";
 import type { Lease, Leases } from "../../durable/leases.ts";
 import { storable } from "../../durable/storable.ts";
@@ -6,8 +9,15 @@ import type { TenantView } from "../../kernel/tenant.ts";
 import type { NewPlatformEvent } from "../../wire/events.ts";
 import type { PlanViolation } from "../../wire/runs.ts";
 import { HostRecords } from "./host-records.ts";
-import { OrderRecords } from "./order-records.ts";
-import type { NewRun, NewViolation, PortChange, RunChange, Settling } from "./run-changes.ts";
+import type {
+  NewRun,
+  NewViolation,
+  PortChange,
+  RunChange,
+  Settling,
+  OpenOrder,
+  OrderOutcome,
+} from "./run-changes.ts";
 import {
   newPorts,
   portOf,
@@ -20,8 +30,7 @@ import {
   type RunRow,
   type UseRow,
 } from "./run-rows.ts";
-import * as sql from "./run-statements.ts";
-import type { PlanPort, PlanRun, Used, StoredUse } from "./run.ts";
+import type { PlanPort, PlanRun, Used, StoredUse, RunOrder } from "./run.ts";
 import { StepRecords } from "./step-records.ts";
 
 /** Rows that one statement reads of a list. */
@@ -254,5 +263,47 @@ type Present<T> = { [Name in keyof T]: Exclude<T[Name], undefined> };
 export async function emit(tx: Transaction, events: readonly NewPlatformEvent[]): Promise<void> {
   if (events.length > 0) {
     await tx.query({ name: "plan.emit", text: "select dure.emit($1)" }, [storable(events)]);
+  }
+}
+
+/** The rows of orders: what people want of a run, until its leader has answered. */
+class OrderRecords {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  async give(
+    tx: Transaction | undefined,
+    run: string,
+    order: RunOrder,
+    by: string,
+  ): Promise<number> {
+    const [row] = await (tx ?? this.#database).query<{ id: number }>(sql.ORDER, [
+      run,
+      storable(order),
+      by,
+    ]);
+    return row!.id;
+  }
+
+  async open(run: string): Promise<readonly OpenOrder[]> {
+    const rows = await this.#database.query<{ id: number; wish: RunOrder; by_whom: string }>(
+      sql.OPEN_ORDERS,
+      [run],
+    );
+    return rows.map(({ id, wish, by_whom }) => ({ id, order: wish, by: by_whom }));
+  }
+
+  async close(tx: Transaction, id: number, outcome: OrderOutcome): Promise<void> {
+    await tx.query(sql.CLOSE_ORDER, [id, storable(outcome)]);
+  }
+
+  async outcome(id: number): Promise<OrderOutcome | undefined> {
+    const [row] = await this.#database.query<{ outcome: OrderOutcome | null }>(sql.ORDER_OUTCOME, [
+      id,
+    ]);
+    return row?.outcome ?? undefined;
   }
 }

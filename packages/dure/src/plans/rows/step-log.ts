@@ -1,3 +1,5 @@
+/** The steps of a run: begun, run as commands, and recorded once. */
+
 import type { Transaction } from "../../durable/database.ts";
 import type { Lease } from "../../durable/leases.ts";
 import type { NewEscalation } from "../../kernel/escalation.ts";
@@ -10,13 +12,13 @@ import type { RunInbox } from "./outcomes.ts";
 import { Concealer } from "../workers/concealer.ts";
 import type { TranscriptEntry } from "../workers/worker.ts";
 import { emit, type RunRecords } from "./records.ts";
-import { writeWaiting } from "./step-waiting.ts";
 import { appendTranscript } from "./transcript-rows.ts";
 import type { PlanRun, PlanStep, Used } from "./run.ts";
 import type { NewPlatformEvent } from "../../wire/events.ts";
 import type { StepWaiting } from "../../wire/runs.ts";
 import type { Member, StepKind } from "../../kernel/plans.ts";
 import { type RunEvent, eventOfRun } from "./run-event.ts";
+import { storable } from "../../durable/storable.ts";
 
 export interface StepLogParts {
   readonly records: RunRecords;
@@ -296,3 +298,19 @@ export function exitWords({ exitCode, because, signal, mostBytes }: SandboxEnd):
 
   return exitCode === null ? `the signal ${signal ?? "KILL"}` : `exit code ${exitCode}`;
 }
+
+/** Writes what a step waits for; null: it goes on. */
+async function writeWaiting(
+  tx: Transaction,
+  step: number,
+  waiting: StepWaiting | null,
+): Promise<void> {
+  await tx.query(WRITE, [step, storable(waiting)]);
+}
+
+const WRITE = {
+  name: "plan.step_waiting",
+  text: `update dure.plan_steps set
+      waiting = nullif($2::jsonb, 'null'), seen_at = clock_timestamp()
+    where id = $1 and status = 'running'`,
+};

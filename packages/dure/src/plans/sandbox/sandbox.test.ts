@@ -32,7 +32,6 @@ import { codeOf } from "../../kernel/errors.ts";
 import { silentLogger } from "../../kernel/logger.ts";
 import { boundMs } from "../../kernel/test-bounds.ts";
 import { absentWords } from "./absent.ts";
-import { openAudit } from "./audit.ts";
 import { openConfiner } from "./confiner.ts";
 import { countsPerNamespace, openControlGroups } from "./control-groups.ts";
 import { UNPROVEN } from "./proof.ts";
@@ -45,6 +44,7 @@ import {
   type Sandbox,
   type SandboxCommand,
   type SandboxLimits,
+  openAudit,
 } from "./sandbox.ts";
 
 const PROTECTING = ["bubblewrap", "namespaces", "other-user"] as const;

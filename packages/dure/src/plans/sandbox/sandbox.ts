@@ -1,12 +1,13 @@
+/** The sandbox of a worker: how it is chosen, started and looked at. */
+
 import { mkdirSync, realpathSync } from "node:fs";
 import { hostname } from "node:os";
 import type { Readable, Writable } from "node:stream";
 import type { Clock } from "../../kernel/clock.ts";
 import { DureError, messageOf } from "../../kernel/errors.ts";
 import { silentLogger, type Logger } from "../../kernel/logger.ts";
-import { openAudit } from "./audit.ts";
 import { openBubblewrap } from "./bubblewrap.ts";
-import { openConfiner, type Confiner } from "./confiner.ts";
+import { openConfiner, type Confiner, type Enclosure } from "./confiner.ts";
 import { cpusOfWorkers } from "./control-groups.ts";
 import { diskOfWorkers } from "./disk-watch.ts";
 import { memoryOfWorkers } from "./memory-watch.ts";
@@ -17,6 +18,8 @@ import type { NetworkPolicy, Target } from "./network.ts";
 import { proveConfinement, UNPROVEN, type Promises } from "./proof.ts";
 import { softwareOf, type Software } from "./software.ts";
 import { workerUserOf } from "./worker-user.ts";
+import { GATE } from "./launch-script.ts";
+import { findTool } from "./tools.ts";
 
 /**
  * How a process is kept where it belongs: `bubblewrap` and `namespaces`, by mounts that it cannot
@@ -321,4 +324,30 @@ function inOrder<K>(kinds: readonly K[], first: K | undefined): readonly K[] {
   return first === undefined
     ? kinds
     : [...kinds.filter((kind) => kind === first), ...kinds.filter((kind) => kind !== first)];
+}
+
+/**
+ * No isolation: what a process should not have done is found afterwards. Its tree is ended as
+ * everywhere else; a child that left group and session is found by DURE_SANDBOX in its environment.
+ * Disposable folders are written for good.
+ */
+export function openAudit(setting: SandboxSetting): Confiner {
+  setting.logger.warn(
+    { isolation: "audit" },
+    "processes of workers run without isolation, because it was asked for",
+  );
+  return {
+    kind: "audit",
+    async enclose(): Promise<Enclosure> {
+      return {
+        argv: [...dyingWithUs(), "/bin/sh", "-c", GATE],
+        hasInit: false,
+        countsOwnProcesses: false,
+      };
+    },
+  };
+}
+
+function dyingWithUs(): readonly string[] {
+  return process.platform === "linux" ? [findTool("setpriv"), "--pdeathsig=KILL", "--"] : [];
 }

@@ -1,3 +1,5 @@
+/** One session with an agent that speaks ACP. */
+
 import {
   methods,
   PROTOCOL_VERSION,
@@ -5,28 +7,30 @@ import {
   type ClientContext,
   type PromptResponse,
   type StopReason,
+  type LoadSessionResponse,
+  type NewSessionRequest,
+  type SessionModeState,
+  type McpCapabilities,
+  type McpServer as AcpServer,
 } from "@agentclientprotocol/sdk";
-import type { Clock } from "../../kernel/clock.ts";
-import { withTimeout } from "../../kernel/clock.ts";
+import { type Clock, withTimeout } from "../../kernel/clock.ts";
 import { messageOf, type DureError } from "../../kernel/errors.ts";
 import { isObject } from "../../kernel/json.ts";
 import { filledServers } from "../agents/mcp-servers.ts";
 import { troubleIn } from "../agents/trouble.ts";
 import type { SandboxEnd, SandboxProcess } from "../sandbox/sandbox.ts";
-import { acpServers } from "./acp-servers.ts";
 import { AcpService } from "./acp-service.ts";
 import { messageStream } from "./acp-stream.ts";
-import { openConversation, setMode } from "./acp-conversation.ts";
 import { AcpUpdates } from "./acp-updates.ts";
 import { addUsage, usageIn } from "./acp-usage.ts";
 import { headOf, tailOf } from "./bounded-text.ts";
 import { readLetters } from "./letters.ts";
 import { died, finished, troubleError } from "./processes.ts";
 import { workerError } from "./worker-error.ts";
-import { type TryEnd, type WorkerReport } from "./worker-run.ts";
+import type { TryEnd, WorkerReport } from "./worker-run.ts";
 import { MAX_SUMMARY, type Assignment, type WorkerResult } from "./worker.ts";
-
 import type { AcpOptions } from "./acp.ts";
+import type { McpServer } from "../plan.ts";
 
 /**
  * Milliseconds until an agent has answered `initialize` and `session/new`: a first start may fetch
@@ -302,4 +306,92 @@ export class AcpSession {
 
     return trouble ? troubleError(trouble) : died(end, this.#stderr);
   }
+}
+
+/** A conversation with an agent. */
+interface Conversation {
+  readonly sessionId: string;
+  readonly modes: SessionModeState | null | undefined;
+  /** It goes on with an earlier one. */
+  readonly isResumed: boolean;
+}
+
+/**
+ * Goes on with the known conversation, else begins one: an agent may have lost it, or never kept it.
+ * `onReplay` is told while the agent repeats what was said before.
+ */
+async function openConversation(
+  agent: ClientContext,
+  how: {
+    readonly known: string | undefined;
+    readonly cwd: string;
+    readonly servers: NewSessionRequest["mcpServers"];
+    readonly onReplay: (replays: boolean) => void;
+  },
+): Promise<Conversation> {
+  const { known, cwd, servers: mcpServers, onReplay } = how;
+  if (known !== undefined) {
+    onReplay(true);
+    try {
+      const wanted = { sessionId: known, cwd, mcpServers };
+      // Some agents answer with nothing.
+      const loaded: LoadSessionResponse | undefined = await agent.request(
+        methods.agent.session.load,
+        wanted,
+      );
+
+      return { sessionId: known, modes: loaded?.modes, isResumed: true };
+    } catch (error) {
+      if (!(error instanceof RequestError)) throw error;
+    } finally {
+      onReplay(false);
+    }
+  }
+  const opened = await agent.request(methods.agent.session.new, { cwd, mcpServers });
+
+  return { sessionId: opened.sessionId, modes: opened.modes, isResumed: false };
+}
+
+/** Throws `WORKER_PROTOCOL` where the agent has no such mode: in another one it may ask nothing. */
+async function setMode(
+  agent: ClientContext,
+  wanted: { readonly sessionId: string; readonly mode: string; readonly modes: SessionModeState },
+): Promise<void> {
+  const { sessionId, mode, modes } = wanted;
+  if (modes.currentModeId === mode) return;
+  const known = modes.availableModes.map(({ id }) => id);
+  if (!known.includes(mode)) {
+    throw workerError("WORKER_PROTOCOL", `The agent has no mode ${mode} for its sessions.`, {
+      hint: `Name one of these as mode in the plan: ${known.join(", ")}.`,
+    });
+  }
+  await agent.request(methods.agent.session.setMode, { sessionId, modeId: mode });
+}
+
+/**
+ * The servers as the protocol tells them to an agent. Throws `WORKER_PROTOCOL` for one that the
+ * agent says it cannot reach. Pure.
+ */
+function acpServers(servers: readonly McpServer[], can: McpCapabilities | undefined): AcpServer[] {
+  return servers.map((server): AcpServer => {
+    const { name } = server;
+    if ("command" in server) {
+      const [command = "", ...args] = server.command;
+
+      return { name, command, args, env: pairs(server.env) };
+    }
+    const { transport: type, url, headers } = server;
+    if (can?.[type] === true) return { type, name, url, headers: pairs(headers) };
+    throw workerError(
+      "WORKER_PROTOCOL",
+      `The agent reaches no MCP servers over ${type}: ${name}.`,
+      {
+        hint: "Give it a program that reaches the server for it, or take another agent.",
+      },
+    );
+  });
+}
+
+function pairs(texts: Readonly<Record<string, string>> = {}): { name: string; value: string }[] {
+  return Object.entries(texts).map(([name, value]) => ({ name, value }));
 }

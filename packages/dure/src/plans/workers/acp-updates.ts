@@ -1,3 +1,5 @@
+/** What an agent that speaks ACP tells while it works, as events of a worker. */
+
 import type {
   ContentBlock,
   Cost,
@@ -7,10 +9,10 @@ import type {
   ToolCallUpdate,
 } from "@agentclientprotocol/sdk";
 import { askedTool } from "./acp-permission.ts";
-import { textsIn, ToolEntries } from "./acp-tools.ts";
 import type { WorkerReport } from "./worker-run.ts";
-import { CallEstimate } from "./acp-estimate.ts";
-import { MAX_SUMMARY, type WorkerCost, type WorkerResult } from "./worker.ts";
+import { MAX_SUMMARY, type WorkerCost, type WorkerResult, type TranscriptEntry } from "./worker.ts";
+import { estimateTokens } from "../../models/prices.ts";
+import { isObject } from "../../kernel/json.ts";
 
 /** Edits under way at one time. */
 const MAX_EDITS = 100;
@@ -202,4 +204,200 @@ function stringsIn(value: unknown, depth = 0): readonly string[] {
   if (depth >= MAX_DEPTH || typeof value !== "object" || value === null) return [];
 
   return Object.values(value).flatMap((one) => stringsIn(one, depth + 1));
+}
+
+interface Tokens {
+  readonly input: number;
+  readonly output: number;
+}
+
+/**
+ * Reckons the calls of a model whose agent tells no tokens: each call reads all that was said in the
+ * conversation before it. What earlier processes of the conversation said is not known here.
+ */
+class CallEstimate {
+  /** Tokens of all that was said. */
+  #window = 0;
+  /** Of the call under way; undefined: none is. */
+  #call: { readonly input: number; output: number } | undefined;
+  #isTold = false;
+  #turn: Tokens = { input: 0, output: 0 };
+
+  /** A prompt, or what a tool gave. */
+  read(text: string): void {
+    this.#window += estimateTokens(text);
+  }
+
+  /** Words of its model. */
+  heard(text: string): void {
+    const tokens = estimateTokens(text);
+    this.#window += tokens;
+    if (this.#call) this.#call.output += tokens;
+  }
+
+  /** The agent tells by itself what its calls use. */
+  told(): void {
+    this.#isTold = true;
+    this.#call = undefined;
+  }
+
+  /** A call begins. Gives the one before, where that was not told. */
+  begin(): Tokens | undefined {
+    const before = this.end();
+    if (!this.#isTold) this.#call = { input: this.#window, output: 0 };
+
+    return before;
+  }
+
+  /** The call under way has ended. */
+  end(): Tokens | undefined {
+    const call = this.#call;
+    this.#call = undefined;
+    if (call === undefined) return undefined;
+    const { input, output } = this.#turn;
+    this.#turn = { input: input + call.input, output: output + call.output };
+
+    return call;
+  }
+
+  /** Of the calls since this was asked last. Undefined: there were none that were not told. */
+  takeTurn(): (Tokens & { readonly isEstimate: true }) | undefined {
+    const { input, output } = this.#turn;
+    this.#turn = { input: 0, output: 0 };
+
+    return input + output > 0 ? { input, output, isEstimate: true } : undefined;
+  }
+}
+
+/** Tools whose names are remembered. */
+const MAX_TOOLS = 500;
+
+interface Begun {
+  readonly title: string;
+  /** What the agent says of it; it comes again as content. */
+  readonly description: string | undefined;
+}
+
+/**
+ * The calls of tools as the transcript has them. An agent tells a call in pieces while its model
+ * writes it: only the last of them is kept.
+ */
+class ToolEntries {
+  readonly #begun = new Map<string, Begun>();
+  readonly #tree: string;
+  #waiting: { readonly id: string; readonly entry: TranscriptEntry } | undefined;
+
+  /** @param tree where the worker works: a place in it is named from there. */
+  constructor(tree: string) {
+    this.#tree = `${tree}/`;
+  }
+
+  /** What a piece of news about a tool adds. */
+  take(update: ToolCall | ToolCallUpdate): readonly TranscriptEntry[] {
+    const { toolCallId: id, status } = update;
+    const before = this.#waiting?.id === id ? [] : this.rest();
+    const title = this.#titleOf(update);
+    if (tellsInput(update)) {
+      this.#waiting = { id, entry: { kind: "tool", title, text: jsonOf(update.rawInput) } };
+      if (status === undefined || status === null || status === "pending") return before;
+    }
+
+    return [...before, ...this.rest(), ...this.#outcome(update, title)];
+  }
+
+  /** The call that is still being told, once: something else came. */
+  rest(): readonly TranscriptEntry[] {
+    const waiting = this.#waiting;
+    this.#waiting = undefined;
+
+    return waiting === undefined ? [] : [waiting.entry];
+  }
+
+  /** What a tool gave, and what it changed. */
+  #outcome(update: ToolCall | ToolCallUpdate, title: string): readonly TranscriptEntry[] {
+    const { toolCallId, status, rawOutput } = update;
+    const diffs = (update.content ?? []).flatMap((part): readonly TranscriptEntry[] =>
+      part.type === "diff"
+        ? [
+            {
+              kind: "diff",
+              title: this.#placeOf(part.path),
+              text: editLines(part.oldText ?? "", part.newText),
+            },
+          ]
+        : [],
+    );
+    const said = textsIn(update.content).join("\n");
+    const isOver = status === "completed" || status === "failed";
+    const isNews = said !== "" && said !== this.#begun.get(toolCallId)?.description;
+    if (!isOver && !isNews) return diffs;
+
+    const text = said === "" ? jsonOf(rawOutput) : said;
+    return [...diffs, { kind: "result", title, text, status: status ?? undefined }];
+  }
+
+  #placeOf(path: string): string {
+    return path.startsWith(this.#tree) ? path.slice(this.#tree.length) : path;
+  }
+
+  #titleOf({ toolCallId, title, rawInput }: ToolCall | ToolCallUpdate): string {
+    const before = this.#begun.get(toolCallId);
+    const description = isObject(rawInput) ? rawInput["description"] : undefined;
+    const now = {
+      title: title ?? before?.title ?? toolCallId,
+      description: typeof description === "string" ? description : before?.description,
+    };
+    if (before !== undefined || this.#begun.size < MAX_TOOLS) this.#begun.set(toolCallId, now);
+
+    return now.title;
+  }
+}
+
+function tellsInput(update: ToolCall | ToolCallUpdate): boolean {
+  const isCall = "sessionUpdate" in update && update.sessionUpdate === "tool_call";
+  return isCall || update.rawInput !== undefined;
+}
+
+function jsonOf(value: unknown): string {
+  if (value === undefined || value === null) return "";
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
+
+/** The texts of a tool call's content. */
+function textsIn(content: ToolCallUpdate["content"]): readonly string[] {
+  return (content ?? []).flatMap((part) =>
+    part.type === "content" && part.content.type === "text" ? [part.content.text] : [],
+  );
+}
+
+/** Lines around a change that are shown with it, as git does. */
+const AROUND = 3;
+
+/**
+ * What an edit changed, line by line: removed ones after `-`, added ones after `+`, some around
+ * them after a space. Some agents send the piece that they change, others the whole file. Pure.
+ */
+export function editLines(before: string, after: string): string {
+  const old = linesOf(before);
+  const now = linesOf(after);
+  const most = Math.min(old.length, now.length);
+  let head = 0;
+  while (head < most && old[head] === now[head]) head++;
+  let tail = 0;
+  while (tail < most - head && old.at(-1 - tail) === now.at(-1 - tail)) tail++;
+
+  return [
+    ...marked(" ", old.slice(Math.max(0, head - AROUND), head)),
+    ...marked("-", old.slice(head, old.length - tail)),
+    ...marked("+", now.slice(head, now.length - tail)),
+    ...marked(" ", now.slice(now.length - tail, now.length - tail + AROUND)),
+  ].join("\n");
+}
+
+function linesOf(text: string): readonly string[] {
+  return text === "" ? [] : text.replace(/\n$/, "").split("\n");
+}
+
+function marked(mark: string, lines: readonly string[]): readonly string[] {
+  return lines.map((line) => `${mark}${line}`);
 }

@@ -1,10 +1,13 @@
+/** The files that a worker without a sandbox reads and writes, within its scope. */
+
 import { constants, type Stats } from "node:fs";
 import { readdir, unlink, type FileHandle } from "node:fs/promises";
 import { join, relative, sep } from "node:path";
 import { decideRead, decideWrite, pathProblem, type Scope, type ScopeDecision } from "../scope.ts";
-import { refusal, violation, type FileAnswer } from "./file-answer.ts";
-import { hashOf, MAX_FILE_BYTES, notFollowed, replaced, textOf, tooLong } from "./file-text.ts";
+import { refusal, violation, type FileAnswer, type FileRefusal } from "./file-answer.ts";
 import { likeFolder, realPathOf, TreeAccess, type OpenedName, type Target } from "./tree-access.ts";
+import { createHash } from "node:crypto";
+import { codeOf } from "../../kernel/errors.ts";
 
 /** Entries of folders that one walk looks at. */
 const MAX_WALK = 20_000;
@@ -304,4 +307,65 @@ export class ScopedFiles {
     });
     return answer.ok ? answer.entries : [];
   }
+}
+
+/** Bytes of one file that is read or written: what is longer is no text for a model. */
+export const MAX_FILE_BYTES = 1_000_000;
+/** The text of an opened file. */
+async function textOf(
+  file: FileHandle,
+  stats: Stats,
+  path: string,
+): Promise<FileAnswer<{ readonly text: string }>> {
+  if (stats.size > MAX_FILE_BYTES) {
+    const most = `at most ${MAX_FILE_BYTES} can be read`;
+    return refusal("too-large", path, "read", `${path} has ${stats.size} bytes, and ${most}.`);
+  }
+  const bytes = Buffer.alloc(stats.size + 1);
+  const { bytesRead } = await file.read(bytes, 0, bytes.length, 0);
+  const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+  try {
+    return { ok: true, text: decoder.decode(bytes.subarray(0, bytesRead)) };
+  } catch {
+    return refusal("not-text", path, "read", `${path} is no text in UTF-8.`);
+  }
+}
+
+/** The text with `next` in the place of `old`, which must stand in it exactly once. Pure. */
+function replaced(
+  path: string,
+  before: string,
+  { old, next }: { old: string; next: string },
+): FileAnswer<{ readonly text: string }> {
+  const refuse = (message: string): FileRefusal => refusal("failed", path, "write", message);
+  if (old === "") return refuse("The text to replace is empty.");
+  const at = before.indexOf(old);
+  if (at < 0) return refuse(`The text to replace does not stand in ${path}. Read the file again.`);
+  if (before.indexOf(old, at + 1) >= 0) {
+    const twice = `The text to replace stands in ${path} more than once.`;
+    return refuse(`${twice} Take more of the lines around it.`);
+  }
+  const text = `${before.slice(0, at)}${next}${before.slice(at + old.length)}`;
+  return Buffer.byteLength(text) > MAX_FILE_BYTES ? tooLong(path) : { ok: true, text };
+}
+
+/** Pure. */
+function tooLong(path: string): FileRefusal {
+  const message = `${path} would be longer than ${MAX_FILE_BYTES} bytes.`;
+  return refusal("too-large", path, "write", message);
+}
+
+/** Why a path leads nowhere. Pure. */
+function notFollowed(error: unknown, path: string, wanted: "read" | "write"): FileRefusal {
+  const code = codeOf(error);
+  if (code === "ENOTDIR" || code === "ELOOP") {
+    const through = `${path} leads through something that is no folder.`;
+    return refusal("not-a-file", path, wanted, through);
+  }
+  return refusal("failed", path, wanted, `${path} cannot be looked at (${code ?? "unknown"}).`);
+}
+
+/** SHA-256, base64. Pure. */
+function hashOf(text: string): string {
+  return createHash("sha256").update(text).digest("base64");
 }

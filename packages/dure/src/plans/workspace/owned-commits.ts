@@ -1,8 +1,9 @@
+/** Commits of what workers left in their folders, each stored once. */
+
 import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { codeOf } from "../../kernel/errors.ts";
 import type { Scope } from "../scope.ts";
-import { BlobWriter } from "./blob-writer.ts";
 import type { CommitWriter } from "./commit-writer.ts";
 import { onDisk } from "./files.ts";
 import {
@@ -16,6 +17,7 @@ import {
 import { textOf, type PathKey } from "./paths.ts";
 import { outcomeRef, workRef } from "./refs.ts";
 import type { RunStore } from "./store.ts";
+import type { GitSession } from "./git.ts";
 
 /** What a worker's turn left, as it was committed. */
 export interface OwnedCommit {
@@ -182,5 +184,35 @@ async function removeHalfPacks(folder: string): Promise<void> {
   }
   for (const name of await readdir(folder)) {
     if (name.startsWith("fast_import_crash_")) await rm(join(folder, name), { force: true });
+  }
+}
+
+/** Writes contents as blobs through one git, which starts with the first of them. */
+class BlobWriter {
+  readonly #start: () => GitSession;
+  #session: GitSession | undefined;
+
+  constructor(start: () => GitSession) {
+    this.#start = start;
+  }
+
+  async write(content: Buffer): Promise<void> {
+    this.#session ??= this.#start();
+    await this.#session.write(`blob\ndata ${content.length}\n`);
+    await this.#session.write(content);
+    await this.#session.write("\n");
+  }
+
+  /** When it returns all of them are there. */
+  async end(): Promise<void> {
+    const session = this.#session;
+    if (!session) return;
+    await session.write("done\n");
+    await session.end();
+    this.#session = undefined;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#session?.kill();
   }
 }

@@ -1,26 +1,20 @@
-import { mkdir, realpath, rename } from "node:fs/promises";
+/** The tree in which a port is worked on: set up, held, and cleaned. */
+
+import { mkdir, realpath, rename, rm, rmdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { DureError } from "../../kernel/errors.ts";
+import { DureError, codeOf } from "../../kernel/errors.ts";
 import type { Confinement } from "../sandbox/sandbox.ts";
 import type { Scope } from "../scope.ts";
 import { confine, confineSurroundings, type TreeSurroundings } from "./confinement.ts";
-import { onDisk, removeAll } from "./files.ts";
+import { onDisk, removeAll, readJson, writeWhole } from "./files.ts";
 import type { Residue } from "./owned-changes.ts";
-import { absolute, type PathKey, textOf } from "./paths.ts";
+import { absolute, type PathKey, textOf, foldersAbove } from "./paths.ts";
 import type { Repository } from "./repository.ts";
 import type { Found } from "./look-at.ts";
 import type { RunStore } from "./store.ts";
 import { LeaseFile, type TreeLease } from "./tree-lease.ts";
-import { SetupFile, type SetupRecord } from "./tree-setup.ts";
 import { makePrivateGit } from "./private-git.ts";
-import {
-  isLeftBySetup,
-  notSafe,
-  reachableKey,
-  refuseMounts,
-  removeEmpty,
-  residueOf,
-} from "./tree-leftovers.ts";
+import { type TreeEntry, sameEntry } from "./listing.ts";
 
 type Waiting = { readonly signal?: AbortSignal | undefined };
 
@@ -311,4 +305,113 @@ export class PortTree {
     await removeAll(Buffer.from(this.tree));
     await mkdir(this.tree);
   }
+}
+
+/** That the setup of a tree is done, and what it left that is neither ignored nor in the commit. */
+interface SetupRecord {
+  readonly commit: string;
+  readonly residue: Residue;
+}
+
+/** As it is written: paths as base64, since they may be no text. */
+interface StoredSetup {
+  readonly commit: string;
+  readonly residue: readonly (readonly [string, TreeEntry | "missing"])[];
+}
+
+/** The file beside a tree that says that its setup is done. */
+class SetupFile {
+  readonly #folder: string;
+
+  constructor(folder: string) {
+    this.#folder = folder;
+  }
+
+  async read(): Promise<SetupRecord | undefined> {
+    const stored = await readJson<StoredSetup>(this.#path);
+    if (!stored) return undefined;
+    const residue = stored.residue.map(([path, entry]) => [fromBase64(path), entry] as const);
+    return { commit: stored.commit, residue: new Map(residue) };
+  }
+
+  async write({ commit, residue }: SetupRecord): Promise<void> {
+    const stored: StoredSetup = {
+      commit,
+      residue: [...residue].map(([key, entry]) => [toBase64(key), entry] as const),
+    };
+    await onDisk(this.#folder, () => writeWhole(this.#path, JSON.stringify(stored)));
+  }
+
+  async remove(): Promise<void> {
+    await rm(this.#path, { force: true });
+  }
+
+  get #path(): string {
+    return join(this.#folder, "setup.json");
+  }
+}
+
+function toBase64(key: PathKey): string {
+  return Buffer.from(key, "latin1").toString("base64");
+}
+
+function fromBase64(path: string): PathKey {
+  return Buffer.from(path, "base64").toString("latin1") as PathKey;
+}
+
+/** What the setup made of a file that no commit has as it is now. */
+function residueOf(one: Found): [PathKey, TreeEntry | "missing"][] {
+  if (one.kind === "missing") return [[one.key, "missing"]];
+  return one.entry ? [[one.key, one.entry]] : [];
+}
+
+/**
+ * What the setup left beside the commit stays; what it changed of the commit's own files does not.
+ */
+function isLeftBySetup(
+  one: Found,
+  residue: Residue,
+  listing: ReadonlyMap<PathKey, TreeEntry>,
+): boolean {
+  const left = residue.get(one.key);
+  if (one.kind === "missing" || left === undefined || left === "missing") return false;
+  return sameEntry(left, one.entry) && !listing.has(one.key);
+}
+
+/**
+ * A path that is too long to be named is removed together with the outermost folder around it that
+ * is new.
+ */
+function reachableKey(one: Found, newFolders: readonly PathKey[]): PathKey {
+  if (one.kind !== "odd" || one.because !== "too-long") return one.key;
+  const fresh = new Set<string>(newFolders);
+  return (foldersAbove(one.key).find((folder) => fresh.has(folder)) ?? one.key) as PathKey;
+}
+
+function refuseMounts(found: readonly Found[]): void {
+  const mount = found.find((one) => one.kind === "odd" && one.because === "other-device");
+  if (mount) {
+    throw new DureError("TREE_MOUNTED", `Another file system is mounted at ${textOf(mount.key)}.`, {
+      class: "conflict",
+      hint: "Unmount it; dure does not remove what lies on another file system.",
+    });
+  }
+}
+
+/** Codes of a folder that is not empty, not there, or no folder. */
+const NOT_REMOVED = ["ENOTEMPTY", "ENOENT", "ENOTDIR", "EEXIST", "ENAMETOOLONG"];
+
+async function removeEmpty(path: Buffer): Promise<void> {
+  try {
+    await rmdir(path);
+  } catch (error) {
+    if (!NOT_REMOVED.includes(codeOf(error) ?? "")) throw error;
+  }
+}
+
+function notSafe(port: string, because: string, hint: string): DureError {
+  return new DureError("TREE_NOT_SAFE", `The tree of port ${port} is not removed: ${because}.`, {
+    class: "conflict",
+    hint,
+  });
 }

@@ -1,13 +1,14 @@
+/** The store of a run: its objects, its commits, and what was changed between them. */
+
 import { stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DureError, codeOf } from "../../kernel/errors.ts";
 import type { TreeDiff } from "../../wire/runs.ts";
 import { onDisk, temporaryFolder } from "./files.ts";
-import { CommitLists } from "./commit-lists.ts";
 import { CommitWriter } from "./commit-writer.ts";
 import type { CommitIdentity, Git, GitPlace } from "./git.ts";
 import { IgnoreRules } from "./ignore-rules.ts";
-import { diffTrees, type EntryChange, type Listing, type TreeEntry } from "./listing.ts";
+import { diffTrees, type EntryChange, type Listing, type TreeEntry, listTree } from "./listing.ts";
 import { mergeTree } from "./merge-into-branch.ts";
 import { overlay } from "./overlay.ts";
 import type { ChangeKind } from "./owned-changes.ts";
@@ -312,4 +313,52 @@ function moved(
 function kindOf(change: EntryChange): ChangeKind {
   if (change.new === undefined) return "deleted";
   return change.old === undefined ? "new" : "modified";
+}
+
+/** Lists of commits that are kept; a list of 100,000 files is some 20 MB. */
+const MAX_LISTINGS = 16;
+/** Paths of changes that are kept; some 20 MB. */
+const MAX_CHANGES = 100_000;
+
+/** What commits hold and change. Commits never change, so the answers are kept. */
+class CommitLists {
+  readonly #git: Git;
+  readonly #at: GitPlace;
+  readonly #listings = new Map<string, Map<PathKey, TreeEntry>>();
+  readonly #changes = new Map<string, readonly EntryChange[]>();
+  #changesKept = 0;
+
+  constructor(git: Git, at: GitPlace) {
+    this.#git = git;
+    this.#at = at;
+  }
+
+  async listing(commit: string, signal: AbortSignal | undefined): Promise<Map<PathKey, TreeEntry>> {
+    const known = this.#listings.get(commit);
+    if (known) return known;
+    const listing = await listTree(this.#git, this.#at, commit, { signal });
+    this.#listings.set(commit, listing);
+    if (this.#listings.size > MAX_LISTINGS) {
+      this.#listings.delete(this.#listings.keys().next().value!);
+    }
+    return listing;
+  }
+
+  /** Many ports are laid over the same results, so their changes are asked for again and again. */
+  async changesOf(
+    { base, commit }: { readonly base: string; readonly commit: string },
+    signal: AbortSignal | undefined,
+  ): Promise<readonly EntryChange[]> {
+    const key = `${base} ${commit}`;
+    const known = this.#changes.get(key);
+    if (known) return known;
+    const changes = await diffTrees(this.#git, this.#at, { from: base, to: commit, signal });
+    if (this.#changesKept + changes.length > MAX_CHANGES) {
+      this.#changes.clear();
+      this.#changesKept = 0;
+    }
+    this.#changes.set(key, changes);
+    this.#changesKept += changes.length;
+    return changes;
+  }
 }
