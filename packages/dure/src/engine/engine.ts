@@ -1,3 +1,5 @@
+/** The engine: turns and sessions of the team's services, for all who ask. */
+
 import type { Cancel, Clock } from "../kernel/clock.ts";
 import type { BackOff } from "../kernel/back-off.ts";
 import { codeOf, DureError, ProcessError } from "../kernel/errors.ts";

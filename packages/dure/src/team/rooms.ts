@@ -1,3 +1,5 @@
+/** The rooms of a team, with the platforms and agents that it has. */
+
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 import type { ChannelKind, ChannelParts } from "../channels/channel-kind.ts";

@@ -1,3 +1,5 @@
+/** The pair of a port, with all that it needs to begin. */
+
 import { DureError, messageOf } from "../../kernel/errors.ts";
 import type { PortOutcome } from "../rows/outcomes.ts";
 import { DirectChannel } from "../rows/channel.ts";

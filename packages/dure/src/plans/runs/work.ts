@@ -1,3 +1,5 @@
+/** What a leader works with: the pair, the merge, and trials of what is merged. */
+
 import type { Lease } from "../../durable/leases.ts";
 import { mayPass } from "../../durable/passing.ts";
 import { DureError, codeOf, messageOf } from "../../kernel/errors.ts";
