@@ -43,7 +43,7 @@ export const HEARING_GUARDS: readonly Guard[] = [
   },
   {
     id: "lines.others",
-    at: { file: `${ROOMS}/answer/handling-turns.ts` },
+    at: { file: `${ROOMS}/answer/background.ts` },
     find: "where coalesce(asked.session, said.session) <> $3",
     replace: "where coalesce(asked.session, said.session) = $3",
     tests: lines("an agent knows in one person's line what it was told"),

@@ -863,7 +863,7 @@ export const ROOM_GUARDS: readonly Guard[] = [
   {
     id: "model-wait.end",
     at: { file: `${ROOMS}/answer/handling-end.ts` },
-    find: "await endWait(tx, this.#setting, handling, this.#becameOf(outcome));",
+    find: "await endWait(tx, this.#setting, handling, roomTexts(this.#setting.locale)[became]());",
     replace: "",
     tests: modelAway("says in the end that it could not answer, when its patience is over"),
     why: "a room goes on to promise an answer that does not come",

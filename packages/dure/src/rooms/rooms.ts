@@ -152,7 +152,12 @@ export class Rooms {
       resume: (place, person) => this.resume(place, { tenant: "", person }),
       retryAnswer: (handling, person) => this.#retries.retryAnywhere(handling, person),
     });
-    const orders = this.#orders();
+    const orders = new Orders(this.#setting, {
+      pauses: this.pauses,
+      reader: this.reader,
+      approvers: options.approvers,
+      stopIn: (place, by) => this.#stops.stopIn(place, by),
+    });
     this.#inbound = options.adapters.map(
       (adapter) =>
         new Inbound(this.#setting, {
@@ -374,13 +379,6 @@ export class Rooms {
 
   retentionRules(): readonly RetentionRule[] {
     return roomRetention(this.#options.limits);
-  }
-
-  #orders(): Orders {
-    const { pauses, reader } = this;
-    const { approvers } = this.#options;
-    const stopIn = (place: Place, by: string): Promise<Stopped> => this.#stops.stopIn(place, by);
-    return new Orders(this.#setting, { pauses, reader, approvers, stopIn });
   }
 
   async #start(): Promise<void> {

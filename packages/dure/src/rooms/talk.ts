@@ -286,7 +286,10 @@ export class Talk {
       ? { ...known, mentions: [...new Set([...known.mentions, ...mentions])] }
       : messageOf({ ...heard, authorName: nameFromOutside(heard, this.#setting) }, place, mentions);
     this.#warnOfLostRecord(place, message);
-    const step = known ? unchanged(place) : this.#stepOf(heard, place, mentions);
+    const isPerson = heard.authorKind === "person";
+    const spoke = (): GuardStep =>
+      isPerson ? personSpoke(place) : this.#botSpoke(place, mentions);
+    const step = known ? unchanged(place) : spoke();
     const bystanders = (heard.bystanders ?? []).filter((agent) => !known?.roles[agent]);
     const { directory } = this.#setting;
     const hearing = await membersAmong(fresh, { tx, place, message, directory });
@@ -298,10 +301,6 @@ export class Talk {
     const files = (heard.attachments ?? []).flatMap((one) => ("file" in one ? [one.file] : []));
     if (files.length > 0) await carryFiles(tx, message.id, { place: place.id, files });
     return { messageId: message.id, repeated: known !== undefined, unheeded };
-  }
-
-  #stepOf(heard: IncomingMessage, place: OpenPlace, mentions: readonly string[]): GuardStep {
-    return heard.authorKind === "person" ? personSpoke(place) : this.#botSpoke(place, mentions);
   }
 
   async #knownMessage(

@@ -5,6 +5,8 @@ import { readersLine } from "../handover/guide.ts";
 import { renderMentions } from "../decide/mentions.ts";
 import type { Place } from "../place.ts";
 import type { StoredMessage } from "../room-store.ts";
+import { recordOf, type RoomsSetting } from "../talk.ts";
+import type { HandlingRow } from "./handling.ts";
 import { oneLine, quoteLines, speakerName, spokenBy } from "../../kernel/quoted-words.ts";
 import type { Rank } from "../../kernel/rooms.ts";
 
@@ -29,6 +31,68 @@ export interface BackgroundFacts {
   readonly request?: { readonly from: string } | undefined;
   /** The message reminds of this: the request in its own words. */
   readonly remindsOf?: string | undefined;
+}
+
+/** What the rows tell of a message and its place. */
+export async function gatherFacts(
+  setting: RoomsSetting,
+  about: { readonly handling: HandlingRow; readonly place: Place; readonly message: StoredMessage },
+): Promise<BackgroundFacts> {
+  const { database, directory } = setting;
+  const { handling, place, message } = about;
+  const { rank, request } = handling;
+  const participants = await database.query<{ agent: string }>(PARTICIPANTS, [place.id]);
+  const heard = await heardBy(setting, handling, place);
+  const leads = rank === "SECONDARY" ? message.mentions[0] : undefined;
+  const [answer] =
+    leads === undefined
+      ? []
+      : await database.query<{ text: string }>(ANSWER_OF, [handling.message, leads]);
+  const [asked] =
+    request === null ? [] : await database.query<{ from_agent: string }>(REQUEST, [request]);
+  const [words] =
+    message.mark === "reminder"
+      ? await database.query<{ text: string }>(REQUEST_WORDS, [request])
+      : [];
+  return {
+    self: directory.get(handling.agent),
+    directory,
+    place,
+    message,
+    participants: participants.map(({ agent }) => agent),
+    heard,
+    rank: rank ?? undefined,
+    primary: leads === undefined ? undefined : { agent: leads, answer: answer?.text },
+    request: asked && { from: asked.from_agent },
+    remindsOf: words?.text,
+  };
+}
+
+/** What the agent overheard, and what it said and was told here in other lines. */
+async function heardBy(
+  { database, directory, limits }: RoomsSetting,
+  { agent, session }: HandlingRow,
+  place: Place,
+): Promise<BackgroundFacts["heard"]> {
+  const { observations: most, observationsMs: forMs } = limits;
+  const overheard = await database.query<HeardRow>(HEARD, [place.id, agent, most, forMs]);
+  const lines = linesBeside(place);
+  const others =
+    lines === undefined
+      ? []
+      : await database.query<HeardRow>(OTHER_LINES, [lines, agent, session, most, forMs]);
+  const shortened = others.map((line) => ({ ...line, excerpt: recordOf(line.excerpt, directory) }));
+  return [...overheard, ...shortened]
+    .map(({ sender, excerpt, at, name }) => ({ sender, excerpt, at: at.getTime(), place: name }))
+    .toSorted((one, other) => one.at - other.at)
+    .slice(-most);
+}
+
+interface HeardRow {
+  readonly sender: string;
+  readonly excerpt: string;
+  readonly at: Date;
+  readonly name: string;
 }
 
 /** The message as the agent's session keeps it: who said it, and the words. Pure. */
@@ -151,3 +215,75 @@ function quoted(text: string): string {
 function timeOf(at: number): string {
   return new Date(at).toISOString().slice(11, 16);
 }
+
+/** The place whose other lines an agent knows in short: its own, or that of a thread in a direct one. */
+function linesBeside({ id, kind, parent }: Place): string | undefined {
+  if (kind === "channel") return id;
+  return kind === "direct" ? (parent ?? undefined) : undefined;
+}
+
+const PARTICIPANTS = {
+  name: "handling.participants",
+  text: `
+    select agent
+    from dure.participants
+    where place = $1
+    order by since, agent`,
+};
+const HEARD = {
+  name: "handling.heard",
+  text: `
+    select *
+    from (
+      select o.sender, o.excerpt, o.at, p.name
+      from dure.observations o
+      join dure.places p on p.id = o.place
+      where (p.id = $1 or (p.parent = $1 and not starts_with(p.id, 'private_')))
+        and $2 = any(o.agents)
+        and o.at > clock_timestamp() - $4::double precision * interval '1 millisecond'
+      order by o.at desc
+      limit $3
+    ) newest
+    order by at`,
+};
+/** Of the newest 200 messages: what the agent handled in other sessions, and what it answered there. */
+const OTHER_LINES = {
+  name: "handling.other_lines",
+  text: `
+    select m.author_name as sender, m.text as excerpt, m.at, p.name
+    from (
+      select *
+      from dure.room_messages
+      where place = $1
+      order by seq desc
+      limit 200
+    ) m
+    join dure.places p on p.id = m.place
+    left join dure.handlings asked on asked.message = m.id and asked.agent = $2
+    left join dure.handlings said
+      on said.turn = m.turn and m.author_kind = 'agent' and m.author = $2
+    where coalesce(asked.session, said.session) <> $3
+      and m.at > clock_timestamp() - $5::double precision * interval '1 millisecond'
+    order by m.seq desc
+    limit $4`,
+};
+const ANSWER_OF = {
+  name: "handling.answer_of",
+  text: `
+    select m.text
+    from dure.handlings h
+    join dure.room_messages m on m.id = h.answer
+    where h.message = $1 and h.agent = $2`,
+};
+const REQUEST_WORDS = {
+  name: "handling.request_words",
+  text: `
+    select m.text
+    from dure.requests r
+    join dure.room_messages m on m.id = r.message
+    where r.id = $1`,
+};
+const REQUEST = {
+  name: "handling.request",
+  text: "select from_agent, chain from dure.requests where id = $1",
+};

@@ -58,9 +58,10 @@ export class MessageFiles {
     { signal }: { signal: AbortSignal },
   ): Promise<BroughtFiles> {
     const all = message.attachments as readonly StoredAttachment[];
-    const { files: store, clock } = this.#setting;
+    const { files: store, clock, database, logger } = this.#setting;
     if (!store || all.length === 0) return { files: [], lines: all.map(linkLine) };
-    const platformId = await this.#platformIdOf(place, message.id);
+    const rows = await database.query<{ platform_id: string }>(PART, [place.adapter, message.id]);
+    const platformId = rows[0]?.platform_id;
     const until = clock.monotonic() + WAIT_MS;
     const files: string[] = [];
     const lines: string[] = [];
@@ -77,7 +78,14 @@ export class MessageFiles {
       if ("ref" in brought) {
         files.push(brought.ref.id);
         left -= brought.ref.bytes;
-      } else this.#log(handling, attachment, brought.because);
+      } else {
+        const name = oneLine(attachment.name ?? "file");
+        const facts = { handling: handling.id, agent: handling.agent, file: attachment.name };
+        logger.warn(
+          { ...facts, because: brought.because },
+          `${handling.agent} answers without the file ${name}: ${brought.because}`,
+        );
+      }
       lines.push(lineOf(attachment, brought));
     }
     return { files: [...new Set(files)], lines };
@@ -140,21 +148,6 @@ export class MessageFiles {
         await clock.sleep(wait, { signal });
       }
     }
-  }
-
-  async #platformIdOf(place: Place, message: string): Promise<string | undefined> {
-    const rows = await this.#setting.database.query<{ platform_id: string }>(PART, [
-      place.adapter,
-      message,
-    ]);
-    return rows[0]?.platform_id;
-  }
-
-  #log({ id, agent }: HandlingRow, { name }: StoredAttachment, because: string): void {
-    this.#setting.logger.warn(
-      { handling: id, agent, file: name, because },
-      `${agent} answers without the file ${oneLine(name ?? "file")}: ${because}`,
-    );
   }
 }
 

@@ -27,6 +27,9 @@ interface Wishes {
   readonly leaves: boolean;
 }
 
+/** Outcomes of which a person is told. */
+const FAILURES: ReadonlySet<string> = new Set(["failed", "refused"]);
+
 /** Ends handlings: posts what the agent said, and records the outcome. */
 export class HandlingEnd {
   readonly #setting: RoomsSetting;
@@ -63,25 +66,19 @@ export class HandlingEnd {
     const outcome = isSilent ? "silent" : said.outcome;
     const text = outcome === "answered" ? said.text : "";
     const { files } = said;
-    const answer = await this.#say(tx, handling, place, { text, files, wishes, open });
+    const answer = (await this.#say(tx, handling, place, { text, files, wishes, open })) ?? null;
 
     if (wishes.leaves) await this.#leave(tx, place, handling.agent);
     if (outcome === "asked") await this.#ask(tx, handling, place, said);
-    if (answer === undefined && (outcome === "failed" || outcome === "refused")) {
-      await this.#tellFailure(tx, handling, place, said);
-    }
+    const isFailure = FAILURES.has(outcome);
+    if (answer === null && isFailure) await this.#tellFailure(tx, handling, place, said);
     await this.#noteModel(tx, handling, place, said);
-    await endWait(tx, this.#setting, handling, this.#becameOf(outcome));
+    const became = isFailure ? "gaveUp" : "reconnected";
+    await endWait(tx, this.#setting, handling, roomTexts(this.#setting.locale)[became]());
 
     const recorded = wishes.leaves ? "left" : wishes.ends ? "ended" : outcome;
-    await tx.query(FINISH, [handling.id, recorded, answer ?? null]);
-    await emitHandled(tx, this.#setting, place, { handling, outcome, answer: answer ?? null });
-  }
-
-  /** What became of a wait for the model. */
-  #becameOf(outcome: TurnOutcome["outcome"]): string {
-    const texts = roomTexts(this.#setting.locale);
-    return outcome === "failed" || outcome === "refused" ? texts.gaveUp() : texts.reconnected();
+    await tx.query(FINISH, [handling.id, recorded, answer]);
+    await emitHandled(tx, this.#setting, place, { handling, outcome, answer });
   }
 
   /**
@@ -151,12 +148,7 @@ export class HandlingEnd {
     }
   }
 
-  async #ask(
-    tx: Transaction,
-    handling: HandlingRow,
-    place: OpenPlace,
-    said: TurnOutcome,
-  ): Promise<void> {
+  async #ask(tx: Transaction, handling: HandlingRow, place: OpenPlace, said: TurnOutcome) {
     const message = await this.#messageOf(tx, handling);
     const replyTo = message?.authorKind === "person" ? message.id : undefined;
     await this.#questions.show(tx, handling, place, { said, replyTo });

@@ -8,15 +8,14 @@ import { codeOf, DureError, messageOf } from "../../kernel/errors.ts";
 import { newId } from "../../kernel/ids.ts";
 import type { RoomSpeaker } from "../../kernel/rooms.ts";
 import type { Done } from "../../kernel/turn-events.ts";
-import { backgroundOf, messageFor, type BackgroundFacts } from "./background.ts";
+import { backgroundOf, gatherFacts, messageFor } from "./background.ts";
 import { ANNOUNCE_SKIP, type HandlingInput, type HandlingRow } from "./handling.ts";
 import { MessageFiles } from "./files.ts";
 import { withoutCalls } from "../decide/mentions.ts";
 import { ModelWaitNotice } from "./model-wait-notice.ts";
 import { addressOf, type Place } from "../place.ts";
 import { Preview } from "./preview.ts";
-import type { StoredMessage } from "../room-store.ts";
-import { recordOf, type RoomsSetting, type Talk } from "../talk.ts";
+import type { RoomsSetting, Talk } from "../talk.ts";
 
 /**
  * A platform shows a typing sign for about ten seconds. Source: Discord, "Trigger Typing
@@ -33,13 +32,6 @@ const ASK_BACK_OFF = { firstMs: 100, maxMs: 5_000 } as const;
 interface AskedTurn {
   readonly input: HandlingInput;
   readonly turn: string;
-}
-
-interface HeardRow {
-  readonly sender: string;
-  readonly excerpt: string;
-  readonly at: Date;
-  readonly name: string;
 }
 
 /** The turns that answer handlings: asked once each, read to their ends. */
@@ -114,7 +106,12 @@ export class HandlingTurns {
   ): Promise<Done> {
     const stopTyping = this.#showTyping(handling, place);
     const preview = this.#previewOf(handling, place);
-    const notice = preview ? undefined : this.#noticeOf(handling, turn);
+    const { agent, message } = handling;
+    const asked = { agent, place: place.id, turn };
+    const notice =
+      preview || message === null
+        ? undefined // the preview says it
+        : new ModelWaitNotice(this.#setting, this.#talk, { ...asked, message });
     try {
       const caller = { tenant: place.tenant, name: "rooms" };
       for await (const { event } of this.#conversations.read(turn, { signal, caller })) {
@@ -174,84 +171,12 @@ export class HandlingTurns {
   ): Promise<HandlingInput> {
     const message = (await this.#setting.store.message(handling.message!))!;
     const { files, lines } = await this.#files.bring(handling, place, message, options);
-    const facts = await this.#facts(handling, place, message);
+    const facts = await gatherFacts(this.#setting, { handling, place, message });
     return {
       message: messageFor({ ...facts, files: lines }, MESSAGE_BYTES),
       background: backgroundOf(facts),
       files,
     };
-  }
-
-  async #facts(
-    handling: HandlingRow,
-    place: Place,
-    message: StoredMessage,
-  ): Promise<BackgroundFacts> {
-    const { directory } = this.#setting;
-    return {
-      self: directory.get(handling.agent),
-      directory,
-      place,
-      message,
-      participants: await this.#participantsOf(place),
-      heard: await this.#heardBy(handling, place),
-      rank: handling.rank ?? undefined,
-      primary: await this.#primaryOf(handling, message),
-      request: await this.#requestOf(handling),
-      remindsOf: message.mark === "reminder" ? await this.#wordsOf(handling) : undefined,
-    };
-  }
-
-  async #participantsOf(place: Place): Promise<readonly string[]> {
-    const { database } = this.#setting;
-    const participants = await database.query<{ agent: string }>(PARTICIPANTS, [place.id]);
-    return participants.map(({ agent }) => agent);
-  }
-
-  /** What the agent overheard, and what it said and was told here in other lines. */
-  async #heardBy({ agent, session }: HandlingRow, place: Place): Promise<BackgroundFacts["heard"]> {
-    const { database, limits } = this.#setting;
-    const { observations: most, observationsMs: forMs } = limits;
-    const overheard = await database.query<HeardRow>(HEARD, [place.id, agent, most, forMs]);
-    const lines = linesBeside(place);
-    const others =
-      lines === undefined
-        ? []
-        : await database.query<HeardRow>(OTHER_LINES, [lines, agent, session, most, forMs]);
-    return [...overheard, ...others.map((line) => this.#shortened(line))]
-      .map(({ sender, excerpt, at, name }) => ({ sender, excerpt, at: at.getTime(), place: name }))
-      .toSorted((one, other) => one.at - other.at)
-      .slice(-most);
-  }
-
-  #shortened(line: HeardRow): HeardRow {
-    return { ...line, excerpt: recordOf(line.excerpt, this.#setting.directory) };
-  }
-
-  /** The agent that answers first, for one that is mentioned after it. */
-  async #primaryOf(
-    { rank, message: id }: HandlingRow,
-    message: StoredMessage,
-  ): Promise<BackgroundFacts["primary"]> {
-    const agent = rank === "SECONDARY" ? message.mentions[0] : undefined;
-    if (agent === undefined) return undefined;
-
-    const { database } = this.#setting;
-    const [answer] = await database.query<{ text: string }>(ANSWER_OF, [id, agent]);
-    return { agent, answer: answer?.text };
-  }
-
-  async #requestOf({ request }: HandlingRow): Promise<BackgroundFacts["request"]> {
-    if (request === null) return undefined;
-    const { database } = this.#setting;
-    const [row] = await database.query<{ from_agent: string }>(REQUEST, [request]);
-    return row && { from: row.from_agent };
-  }
-
-  /** What the request said, as the agent was told it: whole. */
-  async #wordsOf({ request }: HandlingRow): Promise<string | undefined> {
-    const [row] = await this.#setting.database.query<{ text: string }>(REQUEST_WORDS, [request]);
-    return row?.text;
   }
 
   /**
@@ -338,12 +263,6 @@ export class HandlingTurns {
     return clock.every(TYPING_EVERY_MS, show);
   }
 
-  /** Where no preview can say it. */
-  #noticeOf({ agent, place, message }: HandlingRow, turn: string): ModelWaitNotice | undefined {
-    if (message === null) return undefined;
-    return new ModelWaitNotice(this.#setting, this.#talk, { agent, place, message, turn });
-  }
-
   /** Undefined: the platform shows nothing before the answer. */
   #previewOf(handling: HandlingRow, place: Place): Preview | undefined {
     const { adapters, directory, stream } = this.#setting;
@@ -408,75 +327,4 @@ const STOPPED = {
     from dure.handlings h
     join dure.places p on p.id = h.place
     where h.id = $1 and h.state = 'done' and h.outcome = 'stopped'`,
-};
-/** The place whose other lines an agent knows in short: its own, or that of a thread in a direct one. */
-function linesBeside({ id, kind, parent }: Place): string | undefined {
-  if (kind === "channel") return id;
-  return kind === "direct" ? (parent ?? undefined) : undefined;
-}
-
-const PARTICIPANTS = {
-  name: "handling.participants",
-  text: `
-    select agent
-    from dure.participants
-    where place = $1
-    order by since, agent`,
-};
-const HEARD = {
-  name: "handling.heard",
-  text: `
-    select *
-    from (
-      select o.sender, o.excerpt, o.at, p.name
-      from dure.observations o
-      join dure.places p on p.id = o.place
-      where (p.id = $1 or (p.parent = $1 and not starts_with(p.id, 'private_')))
-        and $2 = any(o.agents)
-        and o.at > clock_timestamp() - $4::double precision * interval '1 millisecond'
-      order by o.at desc
-      limit $3
-    ) newest
-    order by at`,
-};
-/** Of the newest 200 messages: what the agent handled in other sessions, and what it answered there. */
-const OTHER_LINES = {
-  name: "handling.other_lines",
-  text: `
-    select m.author_name as sender, m.text as excerpt, m.at, p.name
-    from (
-      select *
-      from dure.room_messages
-      where place = $1
-      order by seq desc
-      limit 200
-    ) m
-    join dure.places p on p.id = m.place
-    left join dure.handlings asked on asked.message = m.id and asked.agent = $2
-    left join dure.handlings said
-      on said.turn = m.turn and m.author_kind = 'agent' and m.author = $2
-    where coalesce(asked.session, said.session) <> $3
-      and m.at > clock_timestamp() - $5::double precision * interval '1 millisecond'
-    order by m.seq desc
-    limit $4`,
-};
-const ANSWER_OF = {
-  name: "handling.answer_of",
-  text: `
-    select m.text
-    from dure.handlings h
-    join dure.room_messages m on m.id = h.answer
-    where h.message = $1 and h.agent = $2`,
-};
-const REQUEST_WORDS = {
-  name: "handling.request_words",
-  text: `
-    select m.text
-    from dure.requests r
-    join dure.room_messages m on m.id = r.message
-    where r.id = $1`,
-};
-const REQUEST = {
-  name: "handling.request",
-  text: "select from_agent, chain from dure.requests where id = $1",
 };

@@ -75,20 +75,22 @@ export class Preview {
   async #show(): Promise<PollResult> {
     const words = this.#parts.streams && !this.#waits ? this.#words() : undefined;
     const text = words ?? this.#notice();
-    if (text === undefined || text === this.#shown) return this.#pause();
+    if (text === undefined || text === this.#shown) {
+      // Where words are not shown, a notice changes when the agent says that it waits.
+      return this.#parts.streams || this.#shown === "" ? "idle" : { pauseMs: SHOW_EVERY_MS };
+    }
     try {
       const asked = await this.#answered();
-      if (words === undefined && asked === undefined) return this.#withoutNotice();
-      await this.#put(text, asked);
+      const isNotice = words === undefined && asked === undefined;
+      if (isNotice && !this.#parts.streams) {
+        this.#end(); // agents wait for each other without a notice
+        return "idle";
+      }
+      if (!isNotice) await this.#put(text, asked);
       return { pauseMs: SHOW_EVERY_MS };
     } catch (error) {
       return this.#afterTrouble(error);
     }
-  }
-
-  /** Where words are not shown, a notice changes when the agent says that it waits. */
-  #pause(): PollResult {
-    return this.#parts.streams || this.#shown === "" ? "idle" : { pauseMs: SHOW_EVERY_MS };
   }
 
   /** What is written so far; undefined: nothing, or what may turn out to be no answer. */
@@ -110,19 +112,13 @@ export class Preview {
     return isFree && this.#parts.isWorking() ? texts.working() : undefined;
   }
 
-  /** Agents wait for each other without a notice. */
-  #withoutNotice(): PollResult {
-    if (this.#parts.streams) return { pauseMs: SHOW_EVERY_MS };
-    this.#end();
-    return "idle";
-  }
-
   async #put(text: string, replyTo: string | undefined): Promise<void> {
     const { database } = this.#setting;
     const { handling, holder, adapter, account, place } = this.#parts;
     const signal = this.#over.signal;
     const key = previewKey(handling);
-    const buttons = this.#buttons();
+    const all = waitButtons(this.#setting.locale);
+    const buttons = this.#waits ? all : all.slice(0, 1);
     const post = { account, place: addressOf(place), text, mentions: [], key, buttons };
     if (this.#platformId === undefined) {
       const [begun] = await database.query<{ preview: string }>(BEGIN, [handling, holder]);
@@ -139,11 +135,6 @@ export class Preview {
     }
     await adapter.edit!(post, this.#platformId, { signal });
     this.#shown = text;
-  }
-
-  #buttons(): readonly { readonly value: string; readonly label: string }[] {
-    const buttons = waitButtons(this.#setting.locale);
-    return this.#waits ? buttons : buttons.slice(0, 1);
   }
 
   /** Its work may have been stopped while it was posted: then nothing else takes it away. */

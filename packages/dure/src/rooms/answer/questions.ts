@@ -55,7 +55,10 @@ export class Questions {
     for (const question of asked) {
       const message = { author: agent, mark: "notice" as const, replyTo };
       if (question.message !== null) {
-        await this.#talk.say(tx, place, { ...message, text: this.#waiting(question) });
+        const texts = roomTexts(this.#setting.locale);
+        const asker = isForAsker(question) ? askerIn(question.context) : undefined;
+        const text = asker ? texts.waitsForPerson(asker.name) : texts.waitsForOperator();
+        await this.#talk.say(tx, place, { ...message, text });
         continue;
       }
       const { whole, text } = this.#textOf(question, place);
@@ -112,12 +115,6 @@ export class Questions {
     const { adapters, locale } = this.#setting;
     const length = partLength(adapters.get(adapter)?.limits.messageLength ?? DEFAULT_LENGTH);
     return questionText(question, { locale, length });
-  }
-
-  #waiting(question: RoomQuestion): string {
-    const texts = roomTexts(this.#setting.locale);
-    const asker = isForAsker(question) ? askerIn(question.context) : undefined;
-    return asker ? texts.waitsForPerson(asker.name) : texts.waitsForOperator();
   }
 }
 

@@ -79,7 +79,10 @@ export class CollaborationRequests {
   async ask(tx: Transaction, asking: Asking, where: Where): Promise<CollaborateResult> {
     const suspended = where.thread && (await this.#refuseSuspended(tx, where.thread));
     if (suspended) return suspended;
-    const parent = await this.#requestOf(tx, asking);
+    const { turn } = asking.caller;
+    // What the caller's own turn was asked, so that chains are known.
+    const [parent] =
+      turn === undefined ? [] : await tx.query<ParentRequest>(REQUEST_OF_TURN, [turn]);
     const chain = chainOf(parent, asking.from);
     const stopped =
       (await this.#checkChain(tx, asking, { parent, chain, thread: where.thread })) ??
@@ -161,13 +164,6 @@ export class CollaborationRequests {
       delivery: "queued",
       note: words.note,
     };
-  }
-
-  /** What the caller's own turn was asked, so that chains are known. */
-  async #requestOf(tx: Transaction, { caller }: Asking): Promise<ParentRequest | undefined> {
-    if (caller.turn === undefined) return undefined;
-    const [row] = await tx.query<ParentRequest>(REQUEST_OF_TURN, [caller.turn]);
-    return row;
   }
 
   /** Undefined: the chain of requests may go on. */

@@ -203,7 +203,10 @@ export class ConversationSink {
       at,
     };
     const isPrivate = await this.#isPrivate(conversation);
-    const channel = isPrivate ? undefined : await this.#channelFor(conversation);
+    const began = isPrivate ? undefined : placeOfSession(conversation.session ?? "")?.place;
+    const place = began === undefined ? undefined : await this.#setting.store.place(began);
+    const { channels = [] } = this.#targets;
+    const channel = isPrivate ? undefined : decideReport(channels, place?.adapter);
     return [{ line, isPrivate, channel }];
   }
 
@@ -211,14 +214,6 @@ export class ConversationSink {
     const { database } = this.#setting;
     const [row] = await database.query<{ place: string | null }>(PRIVATE_PLACE_OF, [session]);
     return row?.place !== null;
-  }
-
-  /** Undefined: no channel is told. */
-  async #channelFor({ session = "" }: Conversation): Promise<RoomChannel | undefined> {
-    const { channels = [] } = this.#targets;
-    const id = placeOfSession(session)?.place;
-    const place = id === undefined ? undefined : await this.#setting.store.place(id);
-    return decideReport(channels, place?.adapter);
   }
 
   /**

@@ -193,21 +193,18 @@ export class Inbound implements ChannelPort {
     return this.#order(order, by, { agent: account.agent, place, key });
   }
 
-  #isOld(message: InboundMessage): boolean {
-    return this.#setting.clock.now() - message.at > this.#setting.limits.missedMs;
-  }
-
   /**
    * Returns the place if the message came too late for the answer that it asked this account for.
    */
   async #receive(account: ChannelAccount, message: InboundMessage): Promise<Place | undefined> {
-    const { directory, allowBots } = this.#setting;
-    const isOld = this.#isOld(message);
+    const { clock, directory, allowBots, limits, store } = this.#setting;
+    const isOld = clock.now() - message.at > limits.missedMs;
     await this.#learnAccounts(message);
     const own = directory.byPlatformId(this.#adapter.name, message.author.platformId);
     // A team agent's words are dure's own record; they are decided when their sending is recorded.
     if (own || (message.author.isBot && !allowBots)) {
-      await this.#noteRead(account, message);
+      const known = await store.placeAt(message.place);
+      if (known) await this.#catchUp.markRead(account, known.id, message.platformId);
       return undefined;
     }
     const place = await this.#places.find(account, message.place, message.threadName);
@@ -241,7 +238,7 @@ export class Inbound implements ChannelPort {
   ): Promise<boolean> {
     const checked = checkText(textOf(message));
     if (!checked.ok) return false;
-    const { store } = this.#setting;
+    const { store, directory, database } = this.#setting;
     const replied =
       message.replyTo === undefined
         ? undefined
@@ -258,17 +255,18 @@ export class Inbound implements ChannelPort {
         at: message.at,
         replyTo: replied?.id,
         repliedTo: this.#repliedTo(message),
-        bystanders: isOld ? [] : await this.#bystanders(account, place),
+        bystanders: isOld
+          ? []
+          : await bystandersOf(place, account.agent, {
+              adapter: this.#adapter,
+              directory,
+              database,
+            }),
       },
       [account.agent],
       isOld ? { only: "record" } : {},
     );
     return unheeded.length > 0;
-  }
-
-  async #bystanders(account: ChannelAccount, place: Place): Promise<readonly string[]> {
-    const { directory, database } = this.#setting;
-    return bystandersOf(place, account.agent, { adapter: this.#adapter, directory, database });
   }
 
   /**
@@ -289,11 +287,6 @@ export class Inbound implements ChannelPort {
       const agent = this.#setting.directory.byPlatformId(this.#adapter.name, platformId);
       return agent ? `<@${agent.id}>` : mention;
     });
-  }
-
-  async #noteRead(account: ChannelAccount, message: InboundMessage): Promise<void> {
-    const place = await this.#setting.store.placeAt(message.place);
-    if (place) await this.#catchUp.markRead(account, place.id, message.platformId);
   }
 }
 

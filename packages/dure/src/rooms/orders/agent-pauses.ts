@@ -63,7 +63,7 @@ export class AgentPauses {
     const isNew = await this.#pauses.pause(id, by, async (tx, pause) => {
       if (place === undefined) return;
       await tx.query(NOTE, [id, place]);
-      await this.#tellPaused(tx, pause, place);
+      await this.#tell(tx, { agent: pause.agent, by: pause.by, place }, "paused");
     });
     this.#wakeOutbox();
     return isNew;
@@ -77,7 +77,7 @@ export class AgentPauses {
       const places = new Set(told.map((row) => row.place));
       if (place !== undefined) places.add(place);
       await tx.query(REMIND_LATER, [id, new Date(pause.at)]);
-      for (const one of places) await this.#tellResumed(tx, id, one, by);
+      for (const one of places) await this.#tell(tx, { agent: id, by, place: one }, "goesOn");
     });
     for (const topic of [HANDLINGS_TOPIC, "jobs"]) this.#setting.notifications.publish(topic);
     this.#wakeOutbox();
@@ -87,43 +87,33 @@ export class AgentPauses {
   async #look(): Promise<PollResult> {
     const { database } = this.#setting;
     const told = await database.transaction(async (tx) => {
-      const waited = await tx.query<{ agent: string; by: string; at: Date; place: string }>(
-        WAITED_FOR,
-        [AT_ONCE],
-      );
-      for (const { place, at, ...pause } of waited) {
-        await this.#tellPaused(tx, { ...pause, at: at.getTime() }, place);
-      }
+      const waited = await tx.query<ToldOf>(WAITED_FOR, [AT_ONCE]);
+      for (const pause of waited) await this.#tell(tx, pause, "paused");
       return waited.length;
     });
     if (told > 0) this.#wakeOutbox();
     return told === AT_ONCE ? "more" : "idle";
   }
 
-  async #tellPaused(tx: Transaction, { agent, by }: Pause, place: string): Promise<void> {
-    const { directory, locale } = this.#setting;
-    const who = await this.#shownIn(tx, place, by);
-    if (!directory.find(agent)) return;
-    const text = roomTexts(locale).paused(directory.nameOf(agent), who);
+  async #tell(tx: Transaction, { agent, by, place }: ToldOf, what: "paused" | "goesOn") {
+    const { store, directory, locale } = this.#setting;
+    if (what === "paused" && !directory.find(agent)) return;
+    const at = await store.place(place, tx);
+    const who = at?.tenant === "" ? by : ""; // no operator of all, to a tenant's people
+    const text = roomTexts(locale)[what](directory.nameOf(agent), who);
     await enqueueNotice(tx, { place, author: agent, text });
-  }
-
-  async #tellResumed(tx: Transaction, agent: string, place: string, by: string): Promise<void> {
-    const { directory, locale } = this.#setting;
-    const who = await this.#shownIn(tx, place, by);
-    const text = roomTexts(locale).goesOn(directory.nameOf(agent), who);
-    await enqueueNotice(tx, { place, author: agent, text });
-  }
-
-  /** A tenant's people are not told the name of an operator of all. */
-  async #shownIn(tx: Transaction, place: string, by: string): Promise<string> {
-    const at = await this.#setting.store.place(place, tx);
-    return at?.tenant === "" ? by : "";
   }
 
   #wakeOutbox(): void {
     this.#setting.notifications.publish("outbox");
   }
+}
+
+/** Who has paused or resumed an agent, and the place that is told of it. */
+interface ToldOf {
+  readonly agent: string;
+  readonly by: string;
+  readonly place: string;
 }
 
 /** The pause is locked, so that it cannot end before what is told of it is written. */

@@ -82,7 +82,9 @@ export class Orders {
   async #stop(by: PressedBy, { place, key }: OrderedAt): Promise<string> {
     const name = nameOf(by);
     if (by.writes === false) throw forbidden("STOP_FORBIDDEN", `${name} may not stop ${place.id}.`);
-    if (key !== undefined && !(await this.#isFirst(key))) return "";
+    const first =
+      key === undefined ? [key] : await this.#setting.database.query(CLAIM, [`order:${key}`]);
+    if (first.length === 0) return "";
     const what = place.kind === "thread" ? "thread.stop" : "room.stop";
     const deed = { tenant: place.tenant, name, what, subject: place.id };
     const ended = await audited(this.#setting, deed, () => this.#parts.stopIn(place, by.name));
@@ -137,11 +139,6 @@ export class Orders {
       return `• ${names}: ${asked} (${turns_done}/${max_turns})`;
     });
     return lines.join("\n");
-  }
-
-  async #isFirst(key: string): Promise<boolean> {
-    const rows = await this.#setting.database.query(CLAIM, [`order:${key}`]);
-    return rows.length > 0;
   }
 }
 

@@ -78,7 +78,10 @@ export class Stops {
     if (!stop) return;
     const places = await database.query<{ id: string }>(BUSY, [stop.place, stop.at]);
     for (const place of places) await this.#endIn(stop, place.id);
-    await this.#endJobs(stop);
+    await database.transaction(async (tx) => {
+      const [ended] = await tx.query<{ count: number }>(END_JOBS, [stop.place, stop.by, stop.at]);
+      if (ended && ended.count > 0) await tx.query(COUNT_JOBS, [id, ended.count]);
+    });
     await database.query(STOP_TURNS, [stop.place, stop.at, stop.by]);
     await database.transaction((tx) => this.#tell(tx, id));
     for (const topic of ["stops", "jobs", "outbox", UNATTENDED_TOPIC, HANDLINGS_TOPIC]) {
@@ -103,13 +106,6 @@ export class Stops {
         before: stop.at,
       });
       await tx.query(COUNT, [stop.id, ended.length, requests]);
-    });
-  }
-
-  async #endJobs({ id, place, at, by }: StopRow): Promise<void> {
-    await this.#setting.database.transaction(async (tx) => {
-      const [ended] = await tx.query<{ count: number }>(END_JOBS, [place, by, at]);
-      if (ended && ended.count > 0) await tx.query(COUNT_JOBS, [id, ended.count]);
     });
   }
 

@@ -1,7 +1,7 @@
 /** Brings what is said to its platform, each message once and in order. */
 
 import type { Transaction } from "../../durable/database.ts";
-import type { GivenUp, OutsideHandler, ProbeAnswer, Sent } from "../../durable/outbox-handler.ts";
+import type { OutsideHandler, ProbeAnswer, Sent } from "../../durable/outbox-handler.ts";
 import type { Json } from "../../kernel/json.ts";
 import { mergeDuplicateThread } from "./merge-duplicate-thread.ts";
 import {
@@ -93,7 +93,11 @@ export class Delivery {
         this.#probe({ adapter, key, signal }, payload as unknown as Departure),
       classify: (error) => verdictOf(error),
       onSent: (sent, tx) => this.#sent(adapter, sent, tx),
-      onGivenUp: (given, tx) => this.#givenUp(adapter, given, tx),
+      onGivenUp: async (given, tx) => {
+        this.#tried.delete(given.key);
+        this.#found.delete(given.key);
+        await this.#failures.record(adapter, given, tx);
+      },
     };
   }
 
@@ -299,12 +303,6 @@ export class Delivery {
     for (const code of ["PERMISSION_DENIED", "DELIVERY_FAILED"] as const) {
       await this.#setting.store.settleEscalation(tx, undelivered(asks, code), message.author);
     }
-  }
-
-  async #givenUp(adapter: ChannelAdapter, given: GivenUp, tx: Transaction): Promise<void> {
-    this.#tried.delete(given.key);
-    this.#found.delete(given.key);
-    await this.#failures.record(adapter, given, tx);
   }
 
   #noteTry(key: string): void {

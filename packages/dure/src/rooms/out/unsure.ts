@@ -86,7 +86,11 @@ export class UnsureDeliveries {
       await tx.query(MAKE_THREAD, [unsure.outbox]);
       return this.reviveThread(tx, unsure.place);
     }
-    const named = await this.#threadNamed(tx, unsure);
+    // A person's note names the thread: as the platform calls it, where that is known.
+    const { place, note } = unsure;
+    const [known] =
+      note === null ? [] : await tx.query<{ thread: string }>(THREAD_NAMED, [place, note]);
+    const named = known?.thread ?? note ?? undefined;
     await tx.query(LOOK_FOR_THREAD, [unsure.outbox, JSON.stringify({ exists: { named } })]);
   }
 
@@ -104,16 +108,6 @@ export class UnsureDeliveries {
     await tx.query(QUEUED_AGAIN, [id]);
     await tx.query(REVIVE_PARTS, [allPartsOf(id)]);
     await tx.query(REOPEN, [id, this.#setting.limits.reminderMs[0]]);
-  }
-
-  /** How the platform calls the thread that a person's note names. */
-  async #threadNamed(
-    tx: Transaction,
-    { place, note }: { place: string; note: string | null },
-  ): Promise<string | undefined> {
-    if (note === null) return undefined;
-    const [known] = await tx.query<{ thread: string }>(THREAD_NAMED, [place, note]);
-    return known?.thread ?? note;
   }
 }
 

@@ -5,8 +5,8 @@
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
-import { root } from "./processes.ts";
 
+const ROOT = path.resolve(import.meta.dirname, "../../../..");
 const SOURCES = "packages/dure/src";
 const MOST_FILES = 25;
 
@@ -15,7 +15,7 @@ interface Walk {
   readonly files: readonly string[];
 }
 
-const WALKS = walksOf(readFileSync(path.join(root, "ARCHITECTURE.md"), "utf8"));
+const WALKS = walksOf(readFileSync(path.join(ROOT, "ARCHITECTURE.md"), "utf8"));
 
 test("three walks are described", () => {
   expect(WALKS.map(({ files }) => files.length > 1)).toEqual([true, true, true]);
@@ -28,7 +28,7 @@ describe.each(WALKS)("$title", ({ files }) => {
   });
 
   test("the walk names files that exist", () => {
-    expect(files.filter((file) => !existsSync(path.join(root, file)))).toEqual([]);
+    expect(files.filter((file) => !existsSync(path.join(ROOT, file)))).toEqual([]);
   });
 
   test("the walk leads to each file from one before it, by at most one file between", () => {
@@ -63,7 +63,7 @@ function isReached(file: string, before: readonly string[]): boolean {
 function importsOf(file: string): readonly string[] {
   return [...textOf(file).matchAll(/(?: from |import\()"([^"]+)"/gu)]
     .map(([, named]) => targetOf(file, named!))
-    .filter((target) => existsSync(path.join(root, target)));
+    .filter((target) => existsSync(path.join(ROOT, target)));
 }
 
 function targetOf(file: string, named: string): string {
@@ -72,5 +72,5 @@ function targetOf(file: string, named: string): string {
 }
 
 function textOf(file: string): string {
-  return existsSync(path.join(root, file)) ? readFileSync(path.join(root, file), "utf8") : "";
+  return existsSync(path.join(ROOT, file)) ? readFileSync(path.join(ROOT, file), "utf8") : "";
 }
