@@ -318,7 +318,7 @@ export const ENGINE_GUARDS: readonly Guard[] = [
   {
     id: "effects.open-in-turn",
     at: { file: `${ENGINE}/turn/turn-effects.ts` },
-    find: "if (isOpen && question.key !== key) throw question;",
+    find: "if (isOpen && question.key !== call.key) throw question;",
     replace: "",
     tests: open("a handler that goes on after an unknown call"),
     why: "a handler that swallows an unknown outcome pays again",

@@ -155,7 +155,9 @@ export class TurnAcceptance {
       if (pauses?.first([service.name])) {
         await this.#assertAnswers(service, { session, tenant, author: options.author });
       }
-      const files = await this.#filesOf(request, { session, tenant });
+      const named = request.files ?? [];
+      const files =
+        named.length === 0 ? undefined : await this.#options.files.find(named, { session, tenant });
       const entry = newTurnOf(service, request, options, {
         turn,
         session,
@@ -179,14 +181,6 @@ export class TurnAcceptance {
       span.end();
       endAccepting();
     }
-  }
-
-  /** Throws `FILE_UNKNOWN`. */
-  async #filesOf(
-    { files = [] }: TurnRequest,
-    whose: { readonly session: string; readonly tenant: string },
-  ): Promise<readonly FoundFile[] | undefined> {
-    return files.length === 0 ? undefined : this.#options.files.find(files, whose);
   }
 
   /** Throws `AGENT_PAUSED`. A message that names no service is for the one of its session. */

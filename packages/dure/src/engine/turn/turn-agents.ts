@@ -127,7 +127,9 @@ export class TurnAgents {
     const { held, facts, environment, journal, memory, stop, steps, effects } = this.#turn;
     const { files } = this.#turn;
     const { budgets, pauses } = environment;
-    const names = pauses ? this.#namesOf(agent, service) : [];
+    const services = service === undefined ? [held.service] : [held.service, service];
+    const speaking = { session: held.session, services, agent: agent.name };
+    const names = pauses ? namesOf(speaking) : [];
     return {
       facts,
       journal,
@@ -162,12 +164,6 @@ export class TurnAgents {
       resultAt: (at) => environment.store.callResult<EffectOutcome<unknown>>(held.turn, at),
       approvalFor: (call) => effects.approvalFor(call),
     };
-  }
-
-  #namesOf(agent: Agent, service: string | undefined): readonly string[] {
-    const { held } = this.#turn;
-    const services = service === undefined ? [held.service] : [held.service, service];
-    return namesOf({ session: held.session, services, agent: agent.name });
   }
 
   async #reserve(

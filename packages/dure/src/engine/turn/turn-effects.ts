@@ -87,13 +87,6 @@ export class TurnEffects {
     return work ? [work] : [];
   }
 
-  #note(place: string, { tool, name, input }: HandlersCall, outcome: EffectOutcome<unknown>): void {
-    this.#transcript ??= new Transcript(this.#turn.route.place.service);
-    this.#turn.files.note(outcome);
-    const changes = tool.effect !== "none";
-    this.#transcript.knows({ place, name, input, callId: undefined, changes }, outcome);
-  }
-
   /** A call that the handler itself makes. */
   async call(
     { tool, name, input, view }: HandlersCall,
@@ -101,12 +94,17 @@ export class TurnEffects {
   ): Promise<EffectOutcome<unknown>> {
     assertKey(name, options);
     const { key: parts, onSettled } = options;
-    const { facts, steps, stop } = this.#turn;
+    const { facts, steps, stop, route, files } = this.#turn;
     stop.signal.throwIfAborted();
     const step = steps.next(`call:${name}`);
     const key = [facts.effects, name, ...parts].join("/");
-    const onOutcome = (ended: EffectOutcome<unknown>): void =>
-      this.#note(step.path, { tool, name, input }, ended);
+    const onOutcome = (ended: EffectOutcome<unknown>): void => {
+      this.#transcript ??= new Transcript(route.place.service);
+      files.note(ended);
+      const changes = tool.effect !== "none";
+      const known = { place: step.path, name, input, callId: undefined, changes };
+      this.#transcript.knows(known, ended);
+    };
     if (step.past.is === "recorded") {
       const past = step.past.value as EffectOutcome<unknown>;
       onOutcome(past);
@@ -141,7 +139,11 @@ export class TurnEffects {
 
   /** Does an effect, and keeps the end of the turn waiting for it. */
   async once(call: OnceCall, onSettled?: OnSettled): Promise<EffectOutcome<unknown>> {
-    this.#assertNoneOpen(call);
+    // A handler or a model may go on after a call whose outcome is unknown: not with this tool.
+    for (const question of this.#questions.values()) {
+      const isOpen = question instanceof EffectUnknownError && question.tool === call.name;
+      if (isOpen && question.key !== call.key) throw question;
+    }
     const work = this.#runOnce(call, onSettled);
     this.#running.add(work);
     try {
@@ -166,14 +168,6 @@ export class TurnEffects {
     const approved = `${facts.effects}/approval/`;
 
     return (await this.#begunBefore).find((effect) => isBegunCall(effect, call, approved))?.key;
-  }
-
-  /** A handler or a model may go on after a call whose outcome is unknown: not with this tool. */
-  #assertNoneOpen({ name, key }: OnceCall): void {
-    for (const question of this.#questions.values()) {
-      const isOpen = question instanceof EffectUnknownError && question.tool === name;
-      if (isOpen && question.key !== key) throw question;
-    }
   }
 
   async #runOnce(call: OnceCall, onSettled: OnSettled): Promise<EffectOutcome<unknown>> {

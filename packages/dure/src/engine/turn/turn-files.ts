@@ -71,7 +71,15 @@ export class TurnFiles {
       const line = `${wordsOf(name)}: a result takes ${MAX_MESSAGE_FILES} files`;
       refused.push({ code: "FILES_TOO_MANY", line });
     }
-    if (refused.length > 0) this.#warn(tool, refused);
+    if (refused.length > 0) {
+      // A name may quote what a person has said: it stands at debug. Source: docs/spec/platform §7.
+      const { held, environment } = this.#turn;
+      const { turn, session } = held;
+      const codes = refused.map(({ code }) => code);
+      const said = `${refused.length} files that ${tool} made could not be kept`;
+      environment.logger.warn({ turn, session, tool, codes }, said);
+      environment.logger.debug({ turn, lines: refused.map(({ line }) => line) }, said);
+    }
     return { kept, refused: refused.map(({ line }) => line) };
   }
 
@@ -90,16 +98,6 @@ export class TurnFiles {
       const code = codeOf(error) ?? "INTERNAL";
       return { code, line: `${wordsOf(name)}: ${messageOf(error)}` };
     }
-  }
-
-  /** A name may quote what a person has said: it stands at debug. Source: docs/spec/platform §7. */
-  #warn(tool: string, refused: readonly Refused[]): void {
-    const { held, environment } = this.#turn;
-    const { turn, session } = held;
-    const codes = refused.map(({ code }) => code);
-    const said = `${refused.length} files that ${tool} made could not be kept`;
-    environment.logger.warn({ turn, session, tool, codes }, said);
-    environment.logger.debug({ turn, lines: refused.map(({ line }) => line) }, said);
   }
 }
 

@@ -270,15 +270,10 @@ class FrameQueue {
     const bytes = roughBytes(frame.event);
     this.#bytes += bytes;
     if (this.#overflown || this.#waiting.length >= MAX_FRAMES || this.#bytes > MAX_BYTES) {
-      this.#overflow();
+      this.#overflown = true; // what waits is let go at once, not only when the reader looks
+      this.#waiting.length = this.#taken = 0;
     } else this.#waiting.push({ frame, bytes });
     this.#wake();
-  }
-
-  /** What waits is let go at once, not only when the reader looks. */
-  #overflow(): void {
-    this.#overflown = true;
-    this.#waiting.length = this.#taken = 0;
   }
 
   end(): void {

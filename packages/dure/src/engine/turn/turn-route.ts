@@ -102,9 +102,13 @@ export class TurnRoute {
     }
 
     const active = this.#activeOf(root);
-    if (active && this.#staysWith(root, active)) return active;
+    const isWithin = active !== undefined && isMidFlow(this.#session, active);
+    if (active && facts.author === "system") return active;
+    if (isWithin && !root.asksToLeave(facts.message)) return active;
 
-    const name = await this.#routedName(root);
+    const step = this.#turn.steps.nextRoute();
+    const cheap = root.router.kind === "function";
+    const name = await step.once(() => this.#askRouter(root, step), { cheap });
     const chosen = root.services.get(name);
     if (!chosen) {
       throw new DureError(
@@ -121,18 +125,6 @@ export class TurnRoute {
   #activeOf(root: CombinedService): LeafService | undefined {
     const { active } = this.#session;
     return active === undefined ? undefined : root.services.get(active);
-  }
-
-  #staysWith(root: CombinedService, active: LeafService): boolean {
-    const { facts } = this.#turn;
-    if (facts.author === "system") return true;
-    return isMidFlow(this.#session, active) && !root.asksToLeave(facts.message);
-  }
-
-  #routedName(root: CombinedService): Promise<string> {
-    const step = this.#turn.steps.nextRoute();
-    const cheap = root.router.kind === "function";
-    return step.once(() => this.#askRouter(root, step), { cheap });
   }
 
   async #askRouter(root: CombinedService, step: Step): Promise<string> {
@@ -218,19 +210,16 @@ export class TurnRoute {
 
   /** The stored state. Absent where it cannot be read: it stays stored as it is. */
   stateBefore(): JsonObject | undefined {
-    const leaf = this.#leaf ?? this.#leafBefore();
+    const { service } = this.#turn;
+    // Where the person is, of a turn that ends before a service is chosen.
+    const before = service?.kind === "combined" ? this.#activeOf(service) : service;
+    const leaf = this.#leaf ?? before;
     if (leaf?.kind !== "service") return undefined;
     try {
       return openState(this.#session, leaf).snapshot();
     } catch {
       return undefined;
     }
-  }
-
-  /** Where the person is, of a turn that ends before a service is chosen. */
-  #leafBefore(): LeafService | undefined {
-    const { service } = this.#turn;
-    return service?.kind === "combined" ? this.#activeOf(service) : service;
   }
 }
 

@@ -76,7 +76,10 @@ class PortTries {
       signal.throwIfAborted();
       await account.reloadAllowances();
       const next = this.#nextTry(made, triesMore);
-      if (!next) return this.#exhausted(made.pair + made.orchestrator, last);
+      if (!next) {
+        const { run, port } = this.#work;
+        return failedOutcome(run, port, exhaustion(port.id, made.pair + made.orchestrator, last));
+      }
 
       last = await this.#inTurn(next, commit, last?.feedback);
       made = { ...made, [next.by]: made[next.by] + 1 };
@@ -319,11 +322,6 @@ class PortTries {
     // Its receiver reads it in its next prompt, which is made from the steps.
     await channel.take(to, type);
     await channel.processed(id);
-  }
-
-  #exhausted(made: number, last: TryEnd | undefined): PortOutcome {
-    const { run, port } = this.#work;
-    return failedOutcome(run, port, exhaustion(port.id, made, last));
   }
 }
 
