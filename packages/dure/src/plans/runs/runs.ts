@@ -28,8 +28,7 @@ import {
   OldRuns,
   rowsOfOldRuns,
 } from "./run-cleaner.ts";
-import { RunCommands } from "./run-commands.ts";
-import { RunReviews } from "./run-reviews.ts";
+import { RunCommands, RunReviews } from "./run-commands.ts";
 import { RunLeading, type LeadingOptions } from "../lead/run-leading.ts";
 import {
   RunQueries,
