@@ -31,7 +31,7 @@ const MAX_PATTERNS = 500;
 const MAX_GOAL = 20_000;
 
 /** The rules of findings by name: what an operator may allow. */
-const LEAVING_RULES: readonly string[] = [
+export const LEAVING_RULES: readonly string[] = [
   ...new Set([...SECRET_RULES, ...GENERAL_RULES, ENV_SECRET].map(({ rule }) => rule)),
   ...FILE_RULE_NAMES,
   GIVEN_SECRET,
