@@ -30,7 +30,7 @@ import { buildPrompt, type PromptFile } from "../packages/dure/src/plans/context
 import { silentLogger } from "../packages/dure/src/kernel/logger.ts";
 import type { Plan, Port } from "../packages/dure/src/plans/plan.ts";
 import { parsePlan } from "../packages/dure/src/plans/plan-file.ts";
-import { scopeOf } from "../packages/dure/src/plans/port-scope.ts";
+import { scopeOf } from "../packages/dure/src/plans/port/member-scope.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const SHOP = "examples/dev-team/shop/";

@@ -28,13 +28,13 @@ export interface Structure {
 
 /** A little above what the tree has; each of them is lowered when the tree allows it. */
 const LIMITS: Structure = {
-  lines: 238_000,
+  lines: 237_700,
   dashboardLines: 32_700,
   styleLines: 3_000,
   scriptLines: 16_640,
-  oneImporterPercent: 38,
-  oneUserPercent: 49.5,
-  calledOncePercent: 64,
+  oneImporterPercent: 36.3,
+  oneUserPercent: 49,
+  calledOncePercent: 62.3,
   sharedTypeNames: 222,
 };
 

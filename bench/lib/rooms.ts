@@ -18,7 +18,10 @@ import { offlineModel } from "../../packages/dure/src/models/offline.ts";
 import { Directory } from "../../packages/dure/src/rooms/directory.ts";
 import { ROOM_LIMITS, type RoomLimits } from "../../packages/dure/src/rooms/limits.ts";
 import { Rooms } from "../../packages/dure/src/rooms/rooms.ts";
-import { presenceTools, type RoomToolsParts } from "../../packages/dure/src/rooms/tools.ts";
+import {
+  presenceTools,
+  type RoomToolsParts,
+} from "../../packages/dure/src/rooms/handover/tools.ts";
 import { WebAdapter } from "../../packages/dure/src/channels/web/web-adapter.ts";
 
 /**

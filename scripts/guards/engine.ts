@@ -318,7 +318,7 @@ export const ENGINE_GUARDS: readonly Guard[] = [
   {
     id: "effects.open-in-turn",
     at: { file: `${ENGINE}/turn/turn-effects.ts` },
-    find: "if (isOpen && question.key !== key) throw question;",
+    find: "if (isOpen && question.key !== call.key) throw question;",
     replace: "",
     tests: open("a handler that goes on after an unknown call"),
     why: "a handler that swallows an unknown outcome pays again",
@@ -344,7 +344,7 @@ export const ENGINE_GUARDS: readonly Guard[] = [
   },
   {
     id: "language.kept",
-    at: { file: `${ENGINE}/turn/turn-facts.ts` },
+    at: { file: `${ENGINE}/turn/turn-parts.ts` },
     find: "locale: input.locale ?? held.locale ?? team.locale,",
     replace: "locale: held.locale ?? team.locale,",
     tests: language("a turn that begins again keeps its language"),
@@ -485,8 +485,8 @@ export const ENGINE_GUARDS: readonly Guard[] = [
   {
     id: "turn-stop.first-epoch",
     at: { file: `${ENGINE}/turn/turn-stop.ts` },
-    find: "if (this.#held.epoch === FIRST_EPOCH) this.#cutNow();",
-    replace: "if (this.#held.epoch > 0) this.#cutNow();",
+    find: "if (this.#turn.held.epoch === FIRST_EPOCH) this.#cutNow();",
+    replace: "if (this.#turn.held.epoch > 0) this.#cutNow();",
     tests: effects("a stop after a death begins nothing beside the effect that it settles"),
     why: "a stop after a death leaves an effect of the life before unsettled",
   },

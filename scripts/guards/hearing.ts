@@ -4,14 +4,14 @@ import { testsIn } from "./tests-in.ts";
 const ROOMS = "packages/dure/src/rooms";
 const lines = testsIn("packages/dure/test/rooms/lines.test.ts");
 const joining = testsIn("packages/dure/test/rooms/joining.test.ts");
-const bystanders = testsIn(`${ROOMS}/bystanders.test.ts`);
+const bystanders = testsIn(`${ROOMS}/decide/bystanders.test.ts`);
 
 /** In which line an agent is spoken to, and which threads it is called to. */
 export const HEARING_GUARDS: readonly Guard[] = [
   // --- lines
   {
     id: "lines.card",
-    at: { file: `${ROOMS}/consequences.ts` },
+    at: { file: `${ROOMS}/decide/consequences.ts` },
     find: 'line === "person" && kind === "channel"',
     replace: 'line !== "place" && kind === "channel"',
     tests: lines("without a word of the card all people of a channel stand in one line"),
@@ -19,7 +19,7 @@ export const HEARING_GUARDS: readonly Guard[] = [
   },
   {
     id: "lines.thread",
-    at: { file: `${ROOMS}/consequences.ts` },
+    at: { file: `${ROOMS}/decide/consequences.ts` },
     find: 'line === "person" && kind === "channel"',
     replace: 'line === "person"',
     tests: lines("a thread is one line"),
@@ -27,7 +27,7 @@ export const HEARING_GUARDS: readonly Guard[] = [
   },
   {
     id: "lines.agents",
-    at: { file: `${ROOMS}/consequences.ts` },
+    at: { file: `${ROOMS}/decide/consequences.ts` },
     find: 'authorKind === "person" ? author : undefined',
     replace: "authorKind !== null ? author : undefined",
     tests: lines("a thread is one line"),
@@ -35,7 +35,7 @@ export const HEARING_GUARDS: readonly Guard[] = [
   },
   {
     id: "lines.separate",
-    at: { file: `${ROOMS}/consequences.ts` },
+    at: { file: `${ROOMS}/decide/consequences.ts` },
     find: 'authorKind === "person" ? author : undefined',
     replace: 'authorKind === "person" ? "" : undefined',
     tests: lines("two people do not wait for each other"),
@@ -43,7 +43,7 @@ export const HEARING_GUARDS: readonly Guard[] = [
   },
   {
     id: "lines.others",
-    at: { file: `${ROOMS}/handling-turns.ts` },
+    at: { file: `${ROOMS}/answer/background.ts` },
     find: "where coalesce(asked.session, said.session) <> $3",
     replace: "where coalesce(asked.session, said.session) = $3",
     tests: lines("an agent knows in one person's line what it was told"),
@@ -53,7 +53,7 @@ export const HEARING_GUARDS: readonly Guard[] = [
   // --- calls into a thread
   {
     id: "bystanders.named",
-    at: { file: `${ROOMS}/bystanders.ts` },
+    at: { file: `${ROOMS}/decide/bystanders.ts` },
     find: 'because === "mentioned" && !takesPart(place, agent)',
     replace: "!takesPart(place, agent) && because.length > 0",
     tests: bystanders("who is named is called, and the others record"),
@@ -61,7 +61,7 @@ export const HEARING_GUARDS: readonly Guard[] = [
   },
   {
     id: "bystanders.part",
-    at: { file: `${ROOMS}/bystanders.ts` },
+    at: { file: `${ROOMS}/decide/bystanders.ts` },
     find: 'because === "mentioned" && !takesPart(place, agent)',
     replace: 'because === "mentioned" && place.id !== ""',
     tests: bystanders("who takes part already is not called again"),
@@ -69,7 +69,7 @@ export const HEARING_GUARDS: readonly Guard[] = [
   },
   {
     id: "bystanders.records",
-    at: { file: `${ROOMS}/bystanders.ts` },
+    at: { file: `${ROOMS}/decide/bystanders.ts` },
     find: 'decided.filter(([, { role }]) => role === "OBSERVER")',
     replace: "decided",
     tests: bystanders("who is named is called, and the others record"),
@@ -77,7 +77,7 @@ export const HEARING_GUARDS: readonly Guard[] = [
   },
   {
     id: "bystanders.private",
-    at: { file: `${ROOMS}/bystanders.ts` },
+    at: { file: `${ROOMS}/decide/bystanders.ts` },
     find: 'place.kind !== "thread" || isPrivateThread(place.id)',
     replace: 'place.kind !== "thread"',
     tests: joining("what is said in a private thread is for its members and operators alone"),
@@ -85,7 +85,7 @@ export const HEARING_GUARDS: readonly Guard[] = [
   },
   {
     id: "bystanders.words",
-    at: { file: `${ROOMS}/bystanders.ts` },
+    at: { file: `${ROOMS}/decide/bystanders.ts` },
     find: "if (!isPrivateThread(place.id)) return agents;",
     replace: "if (place.adapter !== '') return agents;",
     tests: joining("what is said in a private thread is for its members and operators alone"),
@@ -93,7 +93,7 @@ export const HEARING_GUARDS: readonly Guard[] = [
   },
   {
     id: "bystanders.removed",
-    at: { file: `${ROOMS}/bystanders.ts` },
+    at: { file: `${ROOMS}/decide/bystanders.ts` },
     find: "return others.filter((agent) => !shutOut.has(agent));",
     replace: "return others.filter((agent) => !shutOut.has(`no ${agent}`));",
     tests: joining("an agent that was removed from the server overhears no thread any more"),
@@ -101,7 +101,7 @@ export const HEARING_GUARDS: readonly Guard[] = [
   },
   {
     id: "bystanders.hidden",
-    at: { file: `${ROOMS}/bystanders.ts` },
+    at: { file: `${ROOMS}/decide/bystanders.ts` },
     find: ".filter((agent) => !shutOut.has(agent)); if (!isPrivateThread(place.id)) return agents;",
     replace: "; if (!isPrivateThread(place.id) || shutOut.size < 0) return agents;",
     tests: joining("an agent that may not view the channel any more overhears nothing of it"),

@@ -25,7 +25,7 @@ export const JOB_GUARDS: readonly Guard[] = [
   },
   {
     id: "jobs.files.conversations",
-    at: { file: "packages/dure/src/rooms/place-files.ts" },
+    at: { file: "packages/dure/src/rooms/look/place-files.ts" },
     find: '!key.includes(" ") && ',
     replace: "",
     tests: jobRoutes(FILES_READ),

@@ -232,10 +232,10 @@ export const MEMBER_GUARDS: readonly Guard[] = [
   },
   {
     id: "orders.jobs.private",
-    at: { file: "packages/dure/src/rooms/orders.ts" },
+    at: { file: "packages/dure/src/rooms/orders/orders.ts" },
     find: "(p.parent = $1 and not starts_with(p.id, 'private_'))",
     replace: "p.parent = $1",
-    tests: testsIn("packages/dure/src/rooms/orders.test.ts")("who asks for jobs"),
+    tests: testsIn("packages/dure/src/rooms/orders/orders.test.ts")("who asks for jobs"),
     why: "who asks for the jobs of a channel is told those of its private threads",
   },
   {

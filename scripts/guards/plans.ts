@@ -350,7 +350,7 @@ export const PLAN_GUARDS: readonly Guard[] = [
   },
   {
     id: "plan.reads-home.secret",
-    at: { file: `${PLANS}/check-workers.ts` },
+    at: { file: `${PLANS}/plan-check.ts` },
     find: "if (!isHomeSecret(place)) return [];",
     replace: 'if (place !== "") return [];',
     tests: planFile("names what a worker may not get: reads_home: [.ssh/config]"),
@@ -392,7 +392,7 @@ export const PLAN_GUARDS: readonly Guard[] = [
   },
   {
     id: "plans.leaving.encoded.inside",
-    at: { file: `${PLANS}/leaving/encoded.ts` },
+    at: { file: `${PLANS}/leaving/find-secrets.ts` },
     find: "const offsets = isInside && at === 0 ? OFFSETS : [0];",
     replace: "const offsets = isInside && at === 0 ? [] : [0];",
     tests: secrets("a secret far inside of a long text in base64 is found"),
@@ -474,7 +474,7 @@ export const PLAN_GUARDS: readonly Guard[] = [
   },
   {
     id: "plan.tree-lease.epoch",
-    at: { file: `${PLANS}/workspace/port-tree.ts` },
+    at: { file: `${PLANS}/workspace/tree-lease.ts` },
     find: "one.run === other.run && one.epoch === other.epoch",
     replace: "one.run === other.run",
     tests: treeLease(
@@ -484,7 +484,7 @@ export const PLAN_GUARDS: readonly Guard[] = [
   },
   {
     id: "plan.tree-lease.older",
-    at: { file: `${PLANS}/workspace/port-tree.ts` },
+    at: { file: `${PLANS}/workspace/tree-lease.ts` },
     find: "if (holder && holder.epoch >= lease.epoch) {",
     replace: "if (holder && holder.epoch > lease.epoch + 1_000) {",
     tests: treeLease("one process holds a tree, and one with a higher epoch takes it"),

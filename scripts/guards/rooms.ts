@@ -3,26 +3,26 @@ import { testsIn } from "./tests-in.ts";
 
 const brake = testsIn("packages/dure/test/rooms/brake.test.ts");
 const ROOMS = "packages/dure/src/rooms";
-const guards = testsIn(`${ROOMS}/guards.test.ts`);
+const guards = testsIn(`${ROOMS}/decide/guards.test.ts`);
 const talk = testsIn("packages/dure/test/rooms/talk.test.ts");
 const input = testsIn("packages/dure/test/rooms/input.test.ts");
 const requests = testsIn("packages/dure/test/rooms/requests.test.ts");
 const order = testsIn("packages/dure/test/rooms/order.test.ts");
 const gone = testsIn("packages/dure/test/rooms/gone.test.ts");
 const joining = testsIn("packages/dure/test/rooms/joining.test.ts");
-const background = testsIn(`${ROOMS}/background.test.ts`);
+const background = testsIn(`${ROOMS}/answer/background.test.ts`);
 const guardStop = testsIn("packages/dure/test/rooms/guard-stop.test.ts");
 const privates = testsIn("packages/dure/test/rooms/private.test.ts");
 const roomSql = testsIn(`${ROOMS}/room-sql.test.ts`);
 const privateChannels = testsIn("packages/dure/test/rooms/private-channels.test.ts");
 const retryButtons = testsIn("packages/dure/test/rooms/retry-buttons.test.ts");
 const askedPerson = testsIn("packages/dure/test/rooms/asked-person.test.ts");
-const questionText = testsIn(`${ROOMS}/question-text.test.ts`);
+const questionText = testsIn(`${ROOMS}/answer/questions.test.ts`);
 const modelAway = testsIn("packages/dure/test/rooms/model-away.test.ts");
 const slackAdapter = testsIn("packages/dure/src/channels/slack/slack-adapter.test.ts");
 const stateTeller = testsIn("packages/dure/src/channels/state-teller.test.ts");
 const looks = testsIn("packages/dure/src/plans/runs/remembered-looks.test.ts");
-const roomFiles = testsIn(`${ROOMS}/files.test.ts`);
+const roomFiles = testsIn(`${ROOMS}/answer/files.test.ts`);
 const roomFilesLater = testsIn("packages/dure/test/rooms/files-later.test.ts");
 const DISCORD = "packages/dure/src/channels/discord";
 const PRIVATE_CHANNEL = "work that began in a private channel is private, and says where it began";
@@ -32,7 +32,7 @@ export const ROOM_GUARDS: readonly Guard[] = [
   // --- who says yes in a room
   {
     id: "rooms.roles",
-    at: { file: `${ROOMS}/pressed-by.ts` },
+    at: { file: `${ROOMS}/orders/pressed-by.ts` },
     find: "rolesOf(by, roles).includes(role)",
     replace: "true",
     tests: questionText("of a call that needs a role those who have it on their platform"),
@@ -40,7 +40,7 @@ export const ROOM_GUARDS: readonly Guard[] = [
   },
   {
     id: "rooms.roles.answerer",
-    at: { file: `${ROOMS}/buttons.ts` },
+    at: { file: `${ROOMS}/orders/buttons.ts` },
     find: "roles: rolesOf(by, this.#deciders.roles)",
     replace: "roles: Object.keys(this.#deciders.roles ?? {})",
     tests: input(
@@ -51,7 +51,7 @@ export const ROOM_GUARDS: readonly Guard[] = [
   // --- files of messages
   {
     id: "rooms.files.message-bytes",
-    at: { file: `${ROOMS}/files.ts` },
+    at: { file: `${ROOMS}/answer/files.ts` },
     find: 'return size > left ? "the files of this message are too large together" : undefined;',
     replace: "return undefined;",
     tests: roomFiles("a file beyond a bound of its message is not even asked for"),
@@ -59,7 +59,7 @@ export const ROOM_GUARDS: readonly Guard[] = [
   },
   {
     id: "rooms.files.too-many",
-    at: { file: `${ROOMS}/place-files.ts` },
+    at: { file: `${ROOMS}/look/place-files.ts` },
     find: "if (ids.length > MAX_MESSAGE_FILES) throw tooManyFiles(ids.length);",
     replace: "",
     tests: roomFilesLater(
@@ -69,7 +69,7 @@ export const ROOM_GUARDS: readonly Guard[] = [
   },
   {
     id: "rooms.files.read-again",
-    at: { file: `${ROOMS}/handling-turns.ts` },
+    at: { file: `${ROOMS}/answer/handling-turns.ts` },
     find: "if (!isFileGone(error)) throw error;",
     replace: "throw error;",
     tests: roomFilesLater(
@@ -98,7 +98,7 @@ export const ROOM_GUARDS: readonly Guard[] = [
   // --- against endless talk
   {
     id: "rooms.reminder.at-work",
-    at: { file: `${ROOMS}/requests.ts` },
+    at: { file: `${ROOMS}/handover/requests.ts` },
     find: "request.is_at_it || ",
     replace: "",
     tests: requests("on which the agent is still at work is not reminded of, and answered once"),
@@ -114,7 +114,7 @@ export const ROOM_GUARDS: readonly Guard[] = [
   },
   {
     id: "rooms.stop.before",
-    at: { file: `${ROOMS}/stops.ts` },
+    at: { file: `${ROOMS}/orders/stops.ts` },
     find: "where place = $1 and state <> 'done' and created_at <= $2",
     replace: "where place = $1 and state <> 'done' and created_at <= $2 and state <> 'running'",
     tests: brake("a stop whose process died after its row is finished by another one"),
@@ -122,7 +122,7 @@ export const ROOM_GUARDS: readonly Guard[] = [
   },
   {
     id: "rooms.stop.turns",
-    at: { file: `${ROOMS}/stops.ts` },
+    at: { file: `${ROOMS}/orders/stops.ts` },
     find: "await database.query(STOP_TURNS, [stop.place, stop.at, stop.by]);",
     replace: "void STOP_TURNS;",
     tests: brake("a stop half done is done to its end, and the turns of its answers end"),
@@ -130,7 +130,7 @@ export const ROOM_GUARDS: readonly Guard[] = [
   },
   {
     id: "rooms.person.budget",
-    at: { file: `${ROOMS}/guards.ts` },
+    at: { file: `${ROOMS}/decide/guards.ts` },
     find: 'place.state === "resting" ? "open" : place.state, agentMessages: 0, recent',
     replace:
       'place.state === "resting" ? "open" : place.state, agentMessages: place.agentMessages, recent',
@@ -139,7 +139,7 @@ export const ROOM_GUARDS: readonly Guard[] = [
   },
   {
     id: "rooms.person.wakes",
-    at: { file: `${ROOMS}/guards.ts` },
+    at: { file: `${ROOMS}/decide/guards.ts` },
     find: 'return { state: place.state === "resting" ? "open" : place.state, agentMessages: 0',
     replace: "return { state: place.state, agentMessages: 0",
     tests: guards("a person who speaks"),
@@ -147,7 +147,7 @@ export const ROOM_GUARDS: readonly Guard[] = [
   },
   {
     id: "rooms.person.suspension",
-    at: { file: `${ROOMS}/guards.ts` },
+    at: { file: `${ROOMS}/decide/guards.ts` },
     find: 'return { state: place.state === "resting" ? "open" : place.state, agentMessages: 0',
     replace: 'return { state: place.state === "closed" ? place.state : "open", agentMessages: 0',
     tests: guards("a person who speaks"),
@@ -155,7 +155,7 @@ export const ROOM_GUARDS: readonly Guard[] = [
   },
   {
     id: "rooms.agent.window",
-    at: { file: `${ROOMS}/guards.ts` },
+    at: { file: `${ROOMS}/decide/guards.ts` },
     find: "place.recent.filter((at) => at > place.now - limits.threadPerMs)",
     replace: "place.recent",
     tests: guards("an agent that speaks"),
@@ -163,7 +163,7 @@ export const ROOM_GUARDS: readonly Guard[] = [
   },
   {
     id: "rooms.agent.record",
-    at: { file: `${ROOMS}/guards.ts` },
+    at: { file: `${ROOMS}/decide/guards.ts` },
     find: "].slice(-(limits.threadMessages + 1));",
     replace: "];",
     tests: guards("an agent that speaks"),
@@ -171,7 +171,7 @@ export const ROOM_GUARDS: readonly Guard[] = [
   },
   {
     id: "rooms.agent.rate",
-    at: { file: `${ROOMS}/guards.ts` },
+    at: { file: `${ROOMS}/decide/guards.ts` },
     find: "if (recent.length > limits.threadMessages)",
     replace: "if (recent.length > limits.threadMessages + 1)",
     tests: guards("an agent that speaks"),
@@ -179,7 +179,7 @@ export const ROOM_GUARDS: readonly Guard[] = [
   },
   {
     id: "rooms.agent.budget",
-    at: { file: `${ROOMS}/guards.ts` },
+    at: { file: `${ROOMS}/decide/guards.ts` },
     find: "if (agentMessages >= limits.exchangeMessages)",
     replace: "if (agentMessages > limits.exchangeMessages)",
     tests: guards("an agent that speaks"),
@@ -187,7 +187,7 @@ export const ROOM_GUARDS: readonly Guard[] = [
   },
   {
     id: "rooms.agent.once",
-    at: { file: `${ROOMS}/guards.ts` },
+    at: { file: `${ROOMS}/decide/guards.ts` },
     find: 'if (place.state !== "open") return { state: place.state, agentMessages, recent };',
     replace: "",
     tests: guards("an agent that speaks"),
@@ -195,7 +195,7 @@ export const ROOM_GUARDS: readonly Guard[] = [
   },
   {
     id: "rooms.collaborate.rate",
-    at: { file: `${ROOMS}/guards.ts` },
+    at: { file: `${ROOMS}/decide/guards.ts` },
     find: 'if (step.trip === "thread-rate") return { ...step, agentMessages: 0 };',
     replace: "",
     tests: guards("does not get past the rate"),
@@ -203,7 +203,7 @@ export const ROOM_GUARDS: readonly Guard[] = [
   },
   {
     id: "rooms.pair",
-    at: { file: `${ROOMS}/guards.ts` },
+    at: { file: `${ROOMS}/decide/guards.ts` },
     find: "if (oldest !== undefined) { return { ok: false",
     replace: "if (oldest === -1) { return { ok: false",
     tests: guards("a pair may call three times"),
@@ -211,7 +211,7 @@ export const ROOM_GUARDS: readonly Guard[] = [
   },
   {
     id: "rooms.pair.window",
-    at: { file: `${ROOMS}/guards.ts` },
+    at: { file: `${ROOMS}/decide/guards.ts` },
     find: "calls.filter((at) => at > now - limits.pairPerMs)",
     replace: "calls.filter(() => true)",
     tests: guards("a pair may call three times"),
@@ -219,7 +219,7 @@ export const ROOM_GUARDS: readonly Guard[] = [
   },
   {
     id: "rooms.chain.cycle",
-    at: { file: `${ROOMS}/guards.ts` },
+    at: { file: `${ROOMS}/decide/guards.ts` },
     find: 'if (sameTopic && chain.includes(target)) return "cycle";',
     replace: "",
     tests: guards("a chain of askers"),
@@ -227,7 +227,7 @@ export const ROOM_GUARDS: readonly Guard[] = [
   },
   {
     id: "rooms.chain.depth",
-    at: { file: `${ROOMS}/guards.ts` },
+    at: { file: `${ROOMS}/decide/guards.ts` },
     find: 'chain.length > limits.chainDepth ? "too-deep" : "ok"',
     replace: '"ok"',
     tests: guards("a chain of askers"),
@@ -336,7 +336,7 @@ export const ROOM_GUARDS: readonly Guard[] = [
   },
   {
     id: "handling.lock.holder",
-    at: { file: `${ROOMS}/handling-end.ts` },
+    at: { file: `${ROOMS}/answer/handling-end.ts` },
     find: "where id = $1 and state = 'running' and holder = $2 for update`",
     replace: "where id = $1 and $2::text is not null for update`",
     tests: order("an answer is not said by a process whose work another one holds"),
@@ -411,7 +411,7 @@ export const ROOM_GUARDS: readonly Guard[] = [
   // --- what stands in a prompt
   {
     id: "background.speaker",
-    at: { file: `${ROOMS}/background.ts` },
+    at: { file: `${ROOMS}/answer/background.ts` },
     find: "const text = spokenBy(message.authorName, words);",
     replace: "const text = `${message.authorName}: ${words}`;",
     tests: background("no foreign words begin a line of the message but as their speaker's"),
@@ -419,7 +419,7 @@ export const ROOM_GUARDS: readonly Guard[] = [
   },
   {
     id: "background.answer",
-    at: { file: `${ROOMS}/background.ts` },
+    at: { file: `${ROOMS}/answer/background.ts` },
     find: "cutBytes(quoteLines(quoted(primary.answer)), ANSWER_BYTES)",
     replace: "cutBytes(quoted(primary.answer), ANSWER_BYTES)",
     tests: background("no foreign words begin a line of the background"),
@@ -427,7 +427,7 @@ export const ROOM_GUARDS: readonly Guard[] = [
   },
   {
     id: "background.heading",
-    at: { file: `${ROOMS}/background.ts` },
+    at: { file: `${ROOMS}/answer/background.ts` },
     find: "records.length > 0 ? [...lines, overheard, ...records] : lines",
     replace: "records.length >= 0 ? [...lines, overheard, ...records] : lines",
     tests: background("records have a heading, and where there are none there is no heading"),
@@ -456,7 +456,7 @@ export const ROOM_GUARDS: readonly Guard[] = [
   // --- what a guard stops
   {
     id: "guard.stop.running",
-    at: { file: `${ROOMS}/handling-end.ts` },
+    at: { file: `${ROOMS}/answer/handling-end.ts` },
     find: 'return outcome === "answered" && isStoppedTalk(tx, place, handling);',
     replace:
       'return outcome === "answered" && (await isStoppedTalk(tx, place, handling)) && false;',
@@ -474,7 +474,7 @@ export const ROOM_GUARDS: readonly Guard[] = [
 
   {
     id: "guard.stop.tried",
-    at: { file: `${ROOMS}/delivery.ts` },
+    at: { file: `${ROOMS}/out/delivery.ts` },
     find: "if (!isBegun) await refuseStopped(this.#setting.database, place, departure.message);",
     replace: "",
     tests: guardStop(
@@ -486,7 +486,7 @@ export const ROOM_GUARDS: readonly Guard[] = [
   // --- private threads and hand-overs
   {
     id: "collaborate.route.private",
-    at: { file: `${ROOMS}/collaborate-place.ts` },
+    at: { file: `${ROOMS}/handover/collaborate-place.ts` },
     find: "and starts_with(p.id, 'private_') = starts_with($4, 'direct_')",
     replace: "",
     tests: joining("a hand-over from a private thread stays in it"),
@@ -494,7 +494,7 @@ export const ROOM_GUARDS: readonly Guard[] = [
   },
   {
     id: "collaborate.thread.private",
-    at: { file: `${ROOMS}/collaborate-place.ts` },
+    at: { file: `${ROOMS}/handover/collaborate-place.ts` },
     find: "const mayEnter = asking.caller.session === undefined || thread?.isPrivate === false;",
     replace: "const mayEnter = true;",
     tests: joining("a private thread takes no hand-over from outside"),
@@ -503,7 +503,7 @@ export const ROOM_GUARDS: readonly Guard[] = [
 
   {
     id: "collaborate.private.origin",
-    at: { file: `${ROOMS}/collaborate-place.ts` },
+    at: { file: `${ROOMS}/handover/collaborate-place.ts` },
     find: "if (began !== undefined) {",
     replace: "if (false as boolean && began !== undefined) {",
     tests: privates("goes to a thread of that room, and so does what the asked agent hands on"),
@@ -511,7 +511,7 @@ export const ROOM_GUARDS: readonly Guard[] = [
   },
   {
     id: "collaborate.private.channel",
-    at: { file: `${ROOMS}/collaborate-place.ts` },
+    at: { file: `${ROOMS}/handover/collaborate-place.ts` },
     find: "if (began === null || isElsewhere) return refusePrivate(asking);",
     replace: "if (began === null) return refusePrivate(asking);",
     tests: privates("in a private thread of Discord is refused where the call names a channel"),
@@ -519,7 +519,7 @@ export const ROOM_GUARDS: readonly Guard[] = [
   },
   {
     id: "collaborate.private.thread",
-    at: { file: `${ROOMS}/collaborate-place.ts` },
+    at: { file: `${ROOMS}/handover/collaborate-place.ts` },
     find: "const isThere = thread?.parent === room.id && isOpenThread(thread);",
     replace: "const isThere = thread !== undefined && isOpenThread(thread);",
     tests: privates("is refused where the call names a thread of a channel"),
@@ -527,7 +527,7 @@ export const ROOM_GUARDS: readonly Guard[] = [
   },
   {
     id: "collaborate.private.title",
-    at: { file: `${ROOMS}/collaborate-place.ts` },
+    at: { file: `${ROOMS}/handover/collaborate-place.ts` },
     find: 'topic: isPrivate ? "" : threadTopic(cleaned(call.threadName), text),',
     replace: "topic: threadTopic(cleaned(call.threadName), text),",
     tests: privates("goes to a thread of that room, and so does what the asked agent hands on"),
@@ -553,7 +553,7 @@ export const ROOM_GUARDS: readonly Guard[] = [
   },
   {
     id: "rooms.direct.configured",
-    at: { file: `${ROOMS}/incoming-place.ts` },
+    at: { file: `${ROOMS}/in/platform-places.ts` },
     find: "if (direct !== true || isMadePrivate(place.id)) return place;",
     replace: "return place;",
     tests: privates(
@@ -573,7 +573,7 @@ export const ROOM_GUARDS: readonly Guard[] = [
   },
   {
     id: "collaborate.private.told",
-    at: { file: `${ROOMS}/kept-private.ts` },
+    at: { file: `${ROOMS}/handover/collaborate-place.ts` },
     find: "if (!asked) return;",
     replace: "return;",
     tests: privates("on Slack is refused, and no word of it is in a channel or a title"),
@@ -581,7 +581,7 @@ export const ROOM_GUARDS: readonly Guard[] = [
   },
   {
     id: "sink.private",
-    at: { file: `${ROOMS}/sink.ts` },
+    at: { file: `${ROOMS}/handover/sink.ts` },
     find: "const outside = told.filter(({ isPrivate }) => takesPrivate || !isPrivate);",
     replace: "const outside = told;",
     tests: privates("is nothing by default, at its address and in its file"),
@@ -589,7 +589,7 @@ export const ROOM_GUARDS: readonly Guard[] = [
   },
   {
     id: "rooms.private.kept",
-    at: { file: `${ROOMS}/configured-places.ts` },
+    at: { file: `${ROOMS}/in/configured-places.ts` },
     find: "and person is null and not split_part(parent, '@', 1) = any($1::text[])",
     replace: "and not split_part(parent, '@', 1) = any($1::text[])",
     tests: privates("goes on in its thread after a restart"),
@@ -597,7 +597,7 @@ export const ROOM_GUARDS: readonly Guard[] = [
   },
   {
     id: "rooms.private.hearers",
-    at: { file: `${ROOMS}/bystanders.ts` },
+    at: { file: `${ROOMS}/decide/bystanders.ts` },
     find: "return agents.filter((agent) => members.includes(agent));",
     replace: "return agents;",
     tests: privates("is answered there: its person writes to both, and no other agent hears it"),
@@ -621,7 +621,7 @@ export const ROOM_GUARDS: readonly Guard[] = [
   },
   {
     id: "rooms.private.see",
-    at: { file: `${ROOMS}/room-person.ts` },
+    at: { file: `${ROOMS}/look/room-person.ts` },
     find: 'if (place.adapter !== "web") return who.seesAll === true;',
     replace: 'if (place.adapter !== "web") return true;',
     tests: joining("what is said in a private thread is for its members and operators alone"),
@@ -631,7 +631,7 @@ export const ROOM_GUARDS: readonly Guard[] = [
   // --- requests
   {
     id: "requests.close.open",
-    at: { file: `${ROOMS}/requests.ts` },
+    at: { file: `${ROOMS}/handover/requests.ts` },
     find: "where r.thread = $1 and r.to_agent = $2 and r.state = 'open'",
     replace: "where r.thread = $1 and r.to_agent = $2",
     tests: requests("is answered once by a turn that hands back and has the last word too"),
@@ -639,7 +639,7 @@ export const ROOM_GUARDS: readonly Guard[] = [
   },
   {
     id: "requests.close.agent",
-    at: { file: `${ROOMS}/requests.ts` },
+    at: { file: `${ROOMS}/handover/requests.ts` },
     find: "where r.thread = $1 and r.to_agent = $2 and r.state = 'open'",
     replace: "where r.thread = $1 and $2::text is not null and r.state = 'open'",
     tests: requests("is not answered by another agent who speaks in its thread"),
@@ -647,7 +647,7 @@ export const ROOM_GUARDS: readonly Guard[] = [
   },
   {
     id: "requests.close.order",
-    at: { file: `${ROOMS}/requests.ts` },
+    at: { file: `${ROOMS}/handover/requests.ts` },
     find: "desc nulls last, r.created_at limit 1 for update",
     replace: "desc nulls last, r.created_at desc limit 1 for update",
     tests: requests("is closed alone by an answer: of two that wait the older one first"),
@@ -655,7 +655,7 @@ export const ROOM_GUARDS: readonly Guard[] = [
   },
   {
     id: "requests.due",
-    at: { file: `${ROOMS}/requests.ts` },
+    at: { file: `${ROOMS}/handover/requests.ts` },
     find:
       "where id = $1 and state = 'open' and next_at <= clock_timestamp() and not exists " +
       "(select from dure.pauses p where p.agent = to_agent) for update",
@@ -665,7 +665,7 @@ export const ROOM_GUARDS: readonly Guard[] = [
   },
   {
     id: "delivery.another-thread",
-    at: { file: `${ROOMS}/delivery.ts` },
+    at: { file: `${ROOMS}/out/delivery.ts` },
     find: 'if (other) return "unknown";',
     replace: "",
     tests: gone("two threads of one name made within a minute are never taken for each other"),
@@ -673,7 +673,7 @@ export const ROOM_GUARDS: readonly Guard[] = [
   },
   {
     id: "delivery.withdraw.open",
-    at: { file: `${ROOMS}/delivery-failure.ts` },
+    at: { file: `${ROOMS}/out/delivery-failure.ts` },
     find: "where id = $1 and message = $2 and state = 'open' returning",
     replace: "where id = $1 and message = $2 returning",
     tests: requests("that was answered before its message failed"),
@@ -681,7 +681,7 @@ export const ROOM_GUARDS: readonly Guard[] = [
   },
   {
     id: "rooms.sink",
-    at: { file: `${ROOMS}/consequences.ts` },
+    at: { file: `${ROOMS}/decide/consequences.ts` },
     find: 'fromSink: message.mark === "sink" || place.isSink,',
     replace: "fromSink: false,",
     tests: talk("L1 what the sink reports of the background is shown"),
@@ -718,7 +718,7 @@ export const ROOM_GUARDS: readonly Guard[] = [
   },
   {
     id: "private-channel.place",
-    at: { file: `${ROOMS}/collaborate-place.ts` },
+    at: { file: `${ROOMS}/handover/collaborate-place.ts` },
     find: "const isElsewhere = channelId !== undefined && !this.#isIn(began, channelId);",
     replace: "const isElsewhere = false;",
     tests: privateChannels("hands nothing over to another channel"),
@@ -726,7 +726,7 @@ export const ROOM_GUARDS: readonly Guard[] = [
   },
   {
     id: "private-channel.title",
-    at: { file: `${ROOMS}/collaborate-place.ts` },
+    at: { file: `${ROOMS}/handover/collaborate-place.ts` },
     find: 'topic: isPrivate ? ""',
     replace: 'topic: channel === undefined ? ""',
     tests: privateChannels("keeps a hand-over in it, under a title without its words"),
@@ -734,7 +734,7 @@ export const ROOM_GUARDS: readonly Guard[] = [
   },
   {
     id: "private-channel.list",
-    at: { file: `${ROOMS}/reading.ts` },
+    at: { file: `${ROOMS}/look/reading.ts` },
     find: "and dure.may_see_place(p, $1, $2, $8)",
     replace: "and ($8::boolean or p.tenant = $1)",
     tests: privateChannels("keeps a hand-over in it, under a title without its words"),
@@ -742,7 +742,7 @@ export const ROOM_GUARDS: readonly Guard[] = [
   },
   {
     id: "private-channel.records",
-    at: { file: `${ROOMS}/reading.ts` },
+    at: { file: `${ROOMS}/look/reading.ts` },
     find: "and ($5::boolean or not dure.is_private(p))",
     replace: "and ($5::boolean or p.id is not null)",
     tests: privateChannels("keeps a hand-over in it, under a title without its words"),
@@ -803,7 +803,7 @@ export const ROOM_GUARDS: readonly Guard[] = [
   },
   {
     id: "room-yes.press",
-    at: { file: `${ROOMS}/pressed-by.ts` },
+    at: { file: `${ROOMS}/orders/pressed-by.ts` },
     find: "if (asker.adapter !== by.adapter || asker.id !== by.id) {",
     replace: "if (asker.adapter === '') {",
     tests: askedPerson("tells another person who presses whom it asks, and changes nothing"),
@@ -811,7 +811,7 @@ export const ROOM_GUARDS: readonly Guard[] = [
   },
   {
     id: "room-yes.place",
-    at: { file: `${ROOMS}/pressed-by.ts` },
+    at: { file: `${ROOMS}/orders/pressed-by.ts` },
     find: "return isThere ? undefined : ",
     replace: "return isThere || !isThere ? undefined : ",
     tests: askedPerson("is answered in its own place alone, whatever a button names"),
@@ -844,7 +844,7 @@ export const ROOM_GUARDS: readonly Guard[] = [
   // --- answers whose model was away
   {
     id: "retry-button.writes",
-    at: { file: `${ROOMS}/buttons.ts` },
+    at: { file: `${ROOMS}/orders/buttons.ts` },
     find: 'if (by.writes === false) { throw forbidden("RETRY_FORBIDDEN"',
     replace: 'if (by.name === "") { throw forbidden("RETRY_FORBIDDEN"',
     tests: retryButtons(
@@ -854,7 +854,7 @@ export const ROOM_GUARDS: readonly Guard[] = [
   },
   {
     id: "retry-button.anew",
-    at: { file: `${ROOMS}/answer-retries.ts` },
+    at: { file: `${ROOMS}/answer/answer-retries.ts` },
     find: "await sayAnew(tx, this.#setting, id, place);",
     replace: "",
     tests: retryButtons("goes on with the answer: one effect, one answer, and no button is left"),
@@ -862,15 +862,15 @@ export const ROOM_GUARDS: readonly Guard[] = [
   },
   {
     id: "model-wait.end",
-    at: { file: `${ROOMS}/handling-end.ts` },
-    find: "await endWait(tx, this.#setting, handling, this.#becameOf(outcome));",
+    at: { file: `${ROOMS}/answer/handling-end.ts` },
+    find: "await endWait(tx, this.#setting, handling, roomTexts(this.#setting.locale)[became]());",
     replace: "",
     tests: modelAway("says in the end that it could not answer, when its patience is over"),
     why: "a room goes on to promise an answer that does not come",
   },
   {
     id: "model-wait.stopped",
-    at: { file: `${ROOMS}/stops.ts` },
+    at: { file: `${ROOMS}/orders/stops.ts` },
     find: "await endWait(tx, this.#setting, { ...handling, place: place.id }, text);",
     replace: "",
     tests: modelAway("says that it waits no more, when a person stops it"),

@@ -123,7 +123,7 @@ export const TENANT_GUARDS: readonly Guard[] = [
   // --- rooms
   {
     id: "rooms.see.tenant",
-    at: { file: `${ROOMS}/room-person.ts` },
+    at: { file: `${ROOMS}/look/room-person.ts` },
     find: "return who.seesAll === true || place.tenant === who.tenant;",
     replace: 'return who.seesAll === true || place.tenant !== "-";',
     tests: rooms("another tenant's room, message and thread are not there"),
@@ -131,7 +131,7 @@ export const TENANT_GUARDS: readonly Guard[] = [
   },
   {
     id: "rooms.list.tenant",
-    at: { file: `${ROOMS}/reading.ts` },
+    at: { file: `${ROOMS}/look/reading.ts` },
     find: "where p.kind <> 'thread' and dure.may_see_place(p, $1, $2, $8)",
     replace: "where p.kind <> 'thread' and ($8::boolean or true)",
     tests: rooms("the same channel is another room for each tenant"),
@@ -139,7 +139,7 @@ export const TENANT_GUARDS: readonly Guard[] = [
   },
   {
     id: "rooms.threads.tenant",
-    at: { file: `${ROOMS}/reading.ts` },
+    at: { file: `${ROOMS}/look/reading.ts` },
     find: "and ($5::text is null or p.id = $5) and dure.may_see_place(p, $2, $3, $8)",
     replace: "and ($5::text is null or p.id = $5)",
     tests: rooms("what an agent hands on in a tenant's room stays with that tenant"),
@@ -147,7 +147,7 @@ export const TENANT_GUARDS: readonly Guard[] = [
   },
   {
     id: "rooms.answers.tenant",
-    at: { file: `${ROOMS}/recent-answers.ts` },
+    at: { file: `${ROOMS}/look/recent-answers.ts` },
     find: "and dure.may_see_place(p, $2, $3, $4)",
     replace: "",
     tests: ["packages/dure/test/rooms/private.test.ts > is read by its person alone"],
@@ -163,7 +163,7 @@ export const TENANT_GUARDS: readonly Guard[] = [
   },
   {
     id: "rooms.observations.tenant",
-    at: { file: `${ROOMS}/reading.ts` },
+    at: { file: `${ROOMS}/look/reading.ts` },
     find: "and ($3::text is null or p.tenant = $3) and ($5::boolean",
     replace: "and ($3::text is null or true) and ($5::boolean",
     tests: rooms("what agents overhear in a tenant's room"),
@@ -171,7 +171,7 @@ export const TENANT_GUARDS: readonly Guard[] = [
   },
   {
     id: "rooms.collaborate.tenant",
-    at: { file: `${ROOMS}/tenant-rooms.ts` },
+    at: { file: `${ROOMS}/in/configured-places.ts` },
     find: 'return row?.tenant ?? "";',
     replace: 'return row?.tenant.slice(0, 0) ?? "";',
     tests: rooms("what an agent hands on in a tenant's room stays with that tenant"),

@@ -249,7 +249,7 @@ export const TURN_GUARDS: readonly Guard[] = [
   },
   {
     id: "answer-retry.place",
-    at: { file: "packages/dure/src/rooms/answer-retries.ts" },
+    at: { file: "packages/dure/src/rooms/answer/answer-retries.ts" },
     find: "where id = $1 and place = $2",
     replace: "where id = $1 and $2::text is not null",
     tests: answerRetries("an answer is not retried from a place in which it was not asked"),

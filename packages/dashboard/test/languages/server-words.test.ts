@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import ts from "typescript";
 import { beforeAll, describe, expect, test } from "vitest";
 import { errorsIn, wordsOf } from "../../../../scripts/reference/errors.ts";
-import { LEAVING_RULES } from "../../../dure/src/plans/leaving/rules.ts";
+import { LEAVING_RULES } from "../../../dure/src/plans/plan-schema.ts";
 import { WORKER_FAILURES } from "../../../dure/src/plans/workers/worker.ts";
 import { BECAUSES_KO } from "../../../dure/src/korean/because-text.ko.ts";
 import { ERROR_WORDS_KO } from "../../../dure/src/korean/error-words.ko.ts";

@@ -1,3 +1,5 @@
+/** The platforms that there are. */
+
 import type { BOT_TOKENS } from "../kernel/bot-tokens.ts";
 import type { ChannelKind, RoomIds } from "./channel-kind.ts";
 import { discord } from "./discord/discord.ts";

@@ -2,8 +2,12 @@ import type { Locale } from "../kernel/locales.ts";
 import { readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { DureError } from "../kernel/errors.ts";
-import { agentsFileKo, collaborationPolicyKo } from "../rooms/guide.ko.ts";
-import { agentsFile, collaborationPolicy } from "../rooms/guide.ts";
+import {
+  agentsFile,
+  collaborationPolicy,
+  agentsFileKo,
+  collaborationPolicyKo,
+} from "../rooms/handover/guide.ts";
 import { ROOM_LIMITS } from "../rooms/limits.ts";
 import { FIRST_MODELS, type InitAnswers } from "./init-answers.ts";
 import { assertEmpty, copyTemplate, inLocale, namesOf, newPlan, type Names } from "./scaffold.ts";

@@ -1,3 +1,5 @@
+/** What the engine can be asked about turns and sessions. */
+
 import type { Done, TurnEvent, TurnStatus } from "../kernel/turn-events.ts";
 import type { JsonObject } from "../kernel/json.ts";
 import type { RoomSpeaker } from "../kernel/rooms.ts";

@@ -1,3 +1,5 @@
+/** The engine: turns and sessions of the team's services, for all who ask. */
+
 import type { Cancel, Clock } from "../kernel/clock.ts";
 import type { BackOff } from "../kernel/back-off.ts";
 import { codeOf, DureError, ProcessError } from "../kernel/errors.ts";
@@ -34,7 +36,7 @@ import type { AnyService } from "./service/combine.ts";
 import { MemoryFolder } from "./agent/memory-fold.ts";
 import { QUESTION_HOLDS_MS } from "./turn/question.ts";
 import { Replays } from "./replay/replays.ts";
-import { retryRefusal } from "./turn/retry-refusal.ts";
+import { retryRefusal } from "./turn/turn-request.ts";
 import { RunningTurns } from "./turn/running-turns.ts";
 import { ApprovalReader } from "./effects/approval-reader.ts";
 import { changedInput } from "./effects/changed-input.ts";
@@ -42,7 +44,7 @@ import type { Escalation } from "../wire/escalations.ts";
 import { ServiceDirectory } from "./service/service-directory.ts";
 import { SessionReader } from "./turn/sessions.ts";
 import { TurnAcceptance } from "./turn/turn-acceptance.ts";
-import type { TurnEnvironment } from "./turn/turn-environment.ts";
+import type { TurnEnvironment } from "./turn/turn-parts.ts";
 import { TurnReader, turnUnknown } from "./turn/turn-reader.ts";
 import { ModelOutages } from "../models/outages.ts";
 import { outageReports, RETRY_MODELS_TOPIC } from "./outage-reports.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { escalationFor, TRIGGERS, type TriggerName } from "../plans/ask/triggers.ts";
 import { LIFT } from "../rooms/talk.ts";
-import { UNSURE_ACTIONS, UNSURE_THREAD_ACTIONS } from "../rooms/unsure.ts";
+import { UNSURE_ACTIONS, UNSURE_THREAD_ACTIONS } from "../rooms/out/unsure.ts";
 import { inLocale } from "./action-words.ts";
 
 const KOREAN = /[가-힣]/;

@@ -1,4 +1,4 @@
-/** Why an agent answers a message, or only records it, in words. Who decides: `rooms/role.ts`. */
+/** Why an agent answers a message, or only records it, in words. Who decides: `rooms/decide/role.ts`. */
 export const ROLE_REASONS = {
   "place-not-allowed": { ko: "허용된 채널이 아니에요.", en: "This place is not on the allowlist." },
   "seen-before": { ko: "이미 받은 메시지예요.", en: "This message was seen before." },

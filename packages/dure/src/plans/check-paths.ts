@@ -1,3 +1,5 @@
+/** The paths that a plan names: what is wrong with them, and which of them are tests. */
+
 import {
   type Problem,
   problemAt,
@@ -132,8 +134,6 @@ export function checkTestPorts(
     ];
   });
 }
-
-// --- role paths
 
 type Layer = keyof typeof LAYERS;
 

@@ -1,3 +1,5 @@
+/** A plan file read, in YAML or Markdown, with what is wrong with it. */
+
 import {
   codeDocument,
   inFileOrder,
@@ -8,6 +10,7 @@ import {
   readYaml,
   type SettingsDocument,
   type YamlReading,
+  type KeyPath,
 } from "../engine/files/load-service-document.ts";
 import { durationMs } from "../kernel/duration.ts";
 import { messageOf } from "../kernel/errors.ts";
@@ -28,7 +31,7 @@ import {
 } from "./plan.ts";
 import { assertWithinEffort, EffortMeter, FULL_EFFORT } from "./plan-effort.ts";
 import { type PlanDraft, type PlanInput, planSchema } from "./plan-schema.ts";
-import { readMarkdown } from "./plan-markdown.ts";
+import { isObject } from "../kernel/json.ts";
 
 /**
  * Either a plan, or why there is none; never both. `problems` lists 50 at most, `problemCount`
@@ -309,4 +312,71 @@ function withoutUndefined<Value extends object>(
   defaults: Value,
 ): Value {
   return { ...defaults, ...defined(value) };
+}
+
+/** A block of settings between two lines `---`, and the words below it. */
+interface FrontMatter {
+  readonly settings: SettingsDocument;
+  readonly words: string;
+}
+
+/**
+ * A plan in Markdown: settings of the plan between two lines `---` at the top, and the same for
+ * each port, with its goal as the words below. A line `---` begins settings only where `key:`
+ * stands on the next one; elsewhere it is a rule.
+ */
+function readMarkdown(file: string, text: string): YamlReading {
+  const lines = text.split(/\r?\n/);
+  const isFence = (index: number): boolean => /^---\s*$/.test(lines[index] ?? "");
+  const isBegin = (index: number): boolean =>
+    isFence(index) && /^[A-Za-z_]+\s*:(?:\s|$)/.test(lines[index + 1] ?? "");
+  const first = lines.findIndex((line) => line.trim() !== "");
+  if (first < 0 || !isBegin(first)) {
+    const line = Math.max(1, first + 1);
+    const message = "does not begin with settings between two lines ---";
+    const problem: Problem = { file, line, key: "", message };
+
+    return { document: readYaml(file, "").document, problems: [problem], problemCount: 1 };
+  }
+
+  const blocks: FrontMatter[] = [];
+  const problems: Problem[] = [];
+  for (let index = first; index < lines.length;) {
+    let end = index + 1;
+    while (end < lines.length && !isFence(end)) end++;
+    if (end === lines.length) {
+      const message = "settings are not closed by a line ---";
+      problems.push({ file, line: index + 1, key: "", message });
+    }
+    const settings = readYaml(file, lines.slice(index + 1, end).join("\n"), index + 1);
+    problems.push(...settings.problems);
+    let next = end + 1;
+    while (next < lines.length && !isBegin(next)) next++;
+    const words = lines.slice(end + 1, next).join("\n");
+    blocks.push({ settings: settings.document, words: words.trim() });
+    index = next;
+  }
+
+  return {
+    document: joined(file, blocks),
+    problems: problems.slice(0, MAX_PROBLEMS),
+    problemCount: problems.length,
+  };
+}
+
+/** One document of the plan's block and its ports' blocks. */
+function joined(file: string, [head, ...ports]: readonly FrontMatter[]): SettingsDocument {
+  const plan = head!.settings;
+  const value = isObject(plan.value) ? { ...plan.value, ports: ports.map(withGoal) } : plan.value;
+  const locate = (path: KeyPath) => {
+    const port = path[0] === "ports" && path.length > 1 ? ports[Number(path[1])] : undefined;
+    return port ? port.settings.locate(path.slice(2)) : plan.locate(path);
+  };
+
+  return { file, value, locate };
+}
+
+/** The settings of a port, with the words below them as its goal. */
+function withGoal({ settings: { value }, words }: FrontMatter): unknown {
+  return isObject(value) && words !== "" ? { goal: words, ...value } : value;
 }

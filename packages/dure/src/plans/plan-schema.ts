@@ -1,3 +1,5 @@
+/** The form of a plan file, in zod. */
+
 import { z } from "zod";
 import {
   oneOf,
@@ -12,10 +14,11 @@ import { DureError } from "../kernel/errors.ts";
 import { GIT_REF, VIOLATION_RULES } from "../kernel/plans.ts";
 import { type BudgetLimit, type BudgetLimitInput, parseBudgetLimit } from "../models/card.ts";
 import { readGlob } from "./glob.ts";
-import { LEAVING_RULES } from "./leaving/rules.ts";
 import { PATH_REASONS, pathProblem } from "./scope.ts";
 import { command, id, line } from "./schema-words.ts";
 import { hosts, policy, worker, workerNetwork } from "./worker-schema.ts";
+import { FILE_RULE_NAMES } from "./leaving/file-rules.ts";
+import { ENV_SECRET, GIVEN_SECRET, GENERAL_RULES, SECRET_RULES } from "./leaving/secret-rules.ts";
 
 // What may stand in a plan: docs/spec/plans §2. A message that begins with "must be" says what is
 // allowed.
@@ -27,6 +30,14 @@ const MAX_PATTERNS = 500;
 /** Characters of a goal and of a command. Both stand in prompts and records. */
 const MAX_GOAL = 20_000;
 
+/** The rules of findings by name: what an operator may allow. */
+export const LEAVING_RULES: readonly string[] = [
+  ...new Set([...SECRET_RULES, ...GENERAL_RULES, ENV_SECRET].map(({ rule }) => rule)),
+  ...FILE_RULE_NAMES,
+  GIVEN_SECRET,
+  "submodule",
+  "not-looked-at",
+];
 const LEAVING_WORDS = `must be one of ${LEAVING_RULES.join(", ")}`;
 
 const duration = (from: string, to: string) => {

@@ -1,3 +1,5 @@
+/** The state by which the scheduler decides. */
+
 import type { PlanRunStatus, PortStatus, RunOutcome } from "../kernel/plans.ts";
 import { type PlanGraph, positionOf } from "./graph.ts";
 import type { Numbered, ReadyQueue } from "./scheduler-parts.ts";

@@ -1,3 +1,5 @@
+/** The scheduler of a run: what starts next, what is blocked, and when it is over. Pure. */
+
 import { DureError } from "../kernel/errors.ts";
 import { isRunOver, type PortStatus, type RunOutcome } from "../kernel/plans.ts";
 import { blockedBy, type PlanGraph, positionOf, precedes } from "./graph.ts";
@@ -288,8 +290,6 @@ function outcomeOf({ status, counts, graph }: Draft): RunOutcome {
   return counts.succeeded > 0 ? "partial" : "failed";
 }
 
-// --- schedule draft
-
 /** The next state while it is made. Never seen outside of one decision. */
 class Draft {
   readonly graph: PlanGraph;
@@ -340,8 +340,6 @@ class Draft {
     return { graph, maxConcurrency, status, ports: this.#ports, ready, counts };
   }
 }
-
-// --- schedule refusals
 
 /** Why an event changes nothing; undefined: it does. */
 function refusal(state: SchedulerState, event: SchedulerEvent): Refusal | undefined {

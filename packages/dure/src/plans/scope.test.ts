@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { globMatches, globOf, globsMeet, readGlob } from "./glob.ts";
 import { parsePlan, readPlan } from "./plan-file.ts";
 import type { Plan } from "./plan.ts";
-import { scopeOf } from "./port-scope.ts";
+import { scopeOf } from "./port/member-scope.ts";
 import { narrowed } from "./runs/narrow-plan.ts";
 import {
   decideRead,

@@ -1,3 +1,5 @@
+/** What a platform must do for rooms, in their words. */
+
 import type { CodedMessage } from "../kernel/coded-message.ts";
 import type { Logger } from "../kernel/logger.ts";
 import type { Clock } from "../kernel/clock.ts";
@@ -167,7 +169,7 @@ export interface ChannelPort {
   mayHaveMissed(account: ChannelAccount): Promise<void>;
   /**
    * A person pressed a button that `post` had shown, or gave an order (`order:stop`; see
-   * `rooms/orders.ts`). Answers what the person shall see. With `key` the same deed may be told by
+   * `rooms/orders/orders.ts`). Answers what the person shall see. With `key` the same deed may be told by
    * several accounts; empty then: another one has told it.
    */
   pressed(

@@ -1,8 +1,10 @@
+/** Who the agents of a team are, and on which channels they are. */
+
 import { createHash } from "node:crypto";
 import { DureError } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/logger.ts";
 import type { ChannelAccount, ChannelAdapter } from "./channel-adapter.ts";
-import { mentionDirectory, type MentionDirectory } from "./mentions.ts";
+import { mentionDirectory, type MentionDirectory } from "./decide/mentions.ts";
 
 /** An agent as rooms see it. */
 export interface RoomAgent {

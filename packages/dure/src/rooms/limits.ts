@@ -1,3 +1,5 @@
+/** The numbers of rooms, each with its default. */
+
 import { durationMs } from "../kernel/duration.ts";
 
 /**

@@ -1,3 +1,5 @@
+/** A place where people and agents talk: a channel, a thread or a direct room. */
+
 import type { RowOf } from "../durable/rows.ts";
 import { createHash } from "node:crypto";
 import type { Coded } from "../kernel/coded-message.ts";

@@ -6,7 +6,7 @@ import { testDatabase } from "../durable/test-database.ts";
 import { untilBlocked } from "../durable/test-members.ts";
 import { ROOM_LIMITS } from "./limits.ts";
 import { placeOf, sessionIdOf, type PlaceRow } from "./place.ts";
-import { maySee } from "./room-person.ts";
+import { maySee } from "./look/room-person.ts";
 import { RoomStore, type NewHandling, type WrittenMessage } from "./room-store.ts";
 
 const HOUR_MS = 3_600_000;

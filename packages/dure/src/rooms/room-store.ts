@@ -1,3 +1,5 @@
+/** The rows of rooms, read and written inside of a transaction, and how long they are kept. */
+
 import type { RowOf } from "../durable/rows.ts";
 import type { Database, Queryable, Transaction } from "../durable/database.ts";
 import type { NewEntry } from "../durable/outbox.ts";
@@ -17,6 +19,7 @@ import {
 import type { NewPlatformEvent } from "../wire/events.ts";
 import type { PlaceState, MessageMark, AuthorKind, Delivery, Rank, Role } from "../kernel/rooms.ts";
 import type { RoomMessage } from "../wire/rooms.ts";
+import type { RetentionRule } from "../durable/retention.ts";
 
 /** The rows of rooms, as seen from inside a transaction. Decisions are made elsewhere. */
 export class RoomStore {
@@ -283,3 +286,68 @@ const MESSAGE_AT = {
     join dure.room_messages m on m.id = p.message
     where p.adapter = $1 and p.platform_id = $2`,
 };
+
+/** Rows of rooms age too. Source: docs/spec/collaboration §3, §7, §9. */
+export function roomRetention(limits: RoomLimits): readonly RetentionRule[] {
+  return [
+    // Not since it was said: what was read late has been seen all the same.
+    { name: "room-messages", table: "dure.room_messages", ageColumn: "heard_at", keep: "90d" },
+    {
+      name: "handlings",
+      table: "dure.handlings",
+      ageColumn: "finished_at",
+      keep: "7d",
+      where: "state = 'done'",
+    },
+    {
+      name: "observations",
+      table: "dure.observations",
+      ageColumn: "at",
+      keep: limits.observationsMs,
+    },
+    { name: "room-client-ids", table: "dure.room_client_ids", ageColumn: "at", keep: "24h" },
+    {
+      name: "requests",
+      table: "dure.requests",
+      ageColumn: "closed_at",
+      keep: "7d",
+      where: "state <> 'open'",
+    },
+    { name: "collaborations", table: "dure.collaborations", ageColumn: "at", keep: "7d" },
+    {
+      name: "participants",
+      table: "dure.participants",
+      ageColumn: "since",
+      keep: limits.participantsMs,
+      where: FORGOTTEN(limits.participantsMs),
+    },
+    {
+      name: "thread-routes",
+      table: "dure.thread_routes",
+      ageColumn: "renewed_at",
+      keep: limits.routeMs,
+    },
+    {
+      name: "room-threads",
+      table: "dure.places",
+      ageColumn: "active_at",
+      keep: "365d",
+      where: "kind = 'thread'",
+    },
+    {
+      name: "stops",
+      table: "dure.stops",
+      ageColumn: "done_at",
+      keep: "7d",
+      where: "done_at is not null",
+    },
+    { name: "web-posts", table: "dure.web_posts", ageColumn: "at", keep: "24h" },
+  ];
+}
+
+/** Of threads that slept for too long, whether or not they were looked at since. */
+const FORGOTTEN = (ms: number): string =>
+  `place in (
+    select id from dure.places
+    where kind = 'thread'
+      and active_at < clock_timestamp() - ${Math.round(ms)} * interval '1 millisecond')`;

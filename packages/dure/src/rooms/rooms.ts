@@ -1,3 +1,7 @@
+/**
+ * The rooms of a team as its server sees them: what is said, who answers, and what people order.
+ */
+
 import type { Stopped } from "../wire/rooms.ts";
 import type { Locale } from "../kernel/locales.ts";
 import type { Page } from "../durable/page.ts";
@@ -17,36 +21,33 @@ import { DureError } from "../kernel/errors.ts";
 import type { FileRef } from "../kernel/files.ts";
 import { newId } from "../kernel/ids.ts";
 import type { Logger } from "../kernel/logger.ts";
-import { Accounts } from "./accounts.ts";
-import { AgentPauses } from "./agent-pauses.ts";
-import { Buttons } from "./buttons.ts";
+import { Accounts } from "./in/accounts.ts";
+import { AgentPauses } from "./orders/agent-pauses.ts";
+import { Buttons } from "./orders/buttons.ts";
 import type { ChannelAdapter } from "./channel-adapter.ts";
-import { Collaboration } from "./collaborate.ts";
-import { makeConfiguredPlaces } from "./configured-places.ts";
-import { Delivery } from "./delivery.ts";
+import { Collaboration } from "./handover/collaborate.ts";
+import { makeConfiguredPlaces, makeRoomsOf } from "./in/configured-places.ts";
+import { Delivery } from "./out/delivery.ts";
 import { channelPlaceId, type Directory } from "./directory.ts";
-import { Inbound } from "./inbound.ts";
+import { Inbound } from "./in/inbound.ts";
 import type { RoomLimits } from "./limits.ts";
-import { liftPairsIn, GuardResumes, RESUME } from "./resume-after-guard.ts";
-import { NOTICE_TOPIC, noticeHandler } from "./notices.ts";
+import { liftPairsIn, GuardResumes, RESUME } from "./decide/guard-stop.ts";
+import { NOTICE_TOPIC, noticeHandler } from "./out/notices.ts";
 import { shownPlace, type Place, type ShownPlace } from "./place.ts";
-import { RoomReader, type RoomSummary } from "./reading.ts";
-import { ConversationSink, type ConversationOf, type SinkTargets } from "./sink.ts";
-import { Orders } from "./orders.ts";
-import { QUESTION_TOPIC, Questions } from "./questions.ts";
-import { Requests } from "./requests.ts";
-import { Responder } from "./responder.ts";
-import { AnswerRetries } from "./answer-retries.ts";
+import { RoomReader, type RoomSummary } from "./look/reading.ts";
+import { ConversationSink, type ConversationOf, type SinkTargets } from "./handover/sink.ts";
+import { Orders } from "./orders/orders.ts";
+import { QUESTION_TOPIC, Questions } from "./answer/questions.ts";
+import { Requests } from "./handover/requests.ts";
+import { Responder } from "./answer/responder.ts";
+import { AnswerRetries } from "./answer/answer-retries.ts";
 import { RETRY_MODELS_TOPIC } from "../engine/outage-reports.ts";
-import { takeOut } from "./take-out.ts";
-import { Stops } from "./stops.ts";
-import { checkPerson, maySee, type RoomPerson } from "./room-person.ts";
-import { roomRetention } from "./room-retention.ts";
-import { PlaceFiles } from "./place-files.ts";
-import type { RoomRoles } from "./pressed-by.ts";
-import { RoomStore, type StoredMessage } from "./room-store.ts";
+import { Stops, takeOut } from "./orders/stops.ts";
+import { checkPerson, maySee, type RoomPerson } from "./look/room-person.ts";
+import { PlaceFiles } from "./look/place-files.ts";
+import type { RoomRoles } from "./orders/pressed-by.ts";
+import { RoomStore, type StoredMessage, roomRetention } from "./room-store.ts";
 import { Talk, placeUnknown, type RoomsSetting } from "./talk.ts";
-import { makeRoomsOf } from "./tenant-rooms.ts";
 import { checkText, LONGEST_TEXT, textOf } from "./text.ts";
 
 export interface RoomsOptions {
@@ -151,7 +152,12 @@ export class Rooms {
       resume: (place, person) => this.resume(place, { tenant: "", person }),
       retryAnswer: (handling, person) => this.#retries.retryAnywhere(handling, person),
     });
-    const orders = this.#orders();
+    const orders = new Orders(this.#setting, {
+      pauses: this.pauses,
+      reader: this.reader,
+      approvers: options.approvers,
+      stopIn: (place, by) => this.#stops.stopIn(place, by),
+    });
     this.#inbound = options.adapters.map(
       (adapter) =>
         new Inbound(this.#setting, {
@@ -373,13 +379,6 @@ export class Rooms {
 
   retentionRules(): readonly RetentionRule[] {
     return roomRetention(this.#options.limits);
-  }
-
-  #orders(): Orders {
-    const { pauses, reader } = this;
-    const { approvers } = this.#options;
-    const stopIn = (place: Place, by: string): Promise<Stopped> => this.#stops.stopIn(place, by);
-    return new Orders(this.#setting, { pauses, reader, approvers, stopIn });
   }
 
   async #start(): Promise<void> {

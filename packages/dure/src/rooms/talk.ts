@@ -1,3 +1,5 @@
+/** How a message is heard: one transaction stores it, decides who answers, and makes their work. */
+
 import type { Locale } from "../kernel/locales.ts";
 import { inLocale } from "../escalations/action-words.ts";
 import type { Database, Transaction } from "../durable/database.ts";
@@ -16,7 +18,7 @@ import {
   type Consequences,
   type DecidedMessage,
   type Spoken,
-} from "./consequences.ts";
+} from "./decide/consequences.ts";
 import type { Directory } from "./directory.ts";
 import {
   agentSpoke,
@@ -24,16 +26,16 @@ import {
   LIFT_BUTTON,
   personSpoke,
   type GuardStep,
-} from "./guards.ts";
-import { stopTalkIn } from "./guard-stop.ts";
+} from "./decide/guards.ts";
+import { stopTalkIn } from "./decide/guard-stop.ts";
 import type { RoomLimits } from "./limits.ts";
-import { orderingOf, partKey, partLength, topicOf } from "./outbox-keys.ts";
-import { findMentions, renderMentions } from "./mentions.ts";
-import { asideOf, listenersIn, membersAmong } from "./bystanders.ts";
+import { orderingOf, partKey, partLength, topicOf } from "./out/notices.ts";
+import { findMentions, renderMentions } from "./decide/mentions.ts";
+import { asideOf, listenersIn, membersAmong } from "./decide/bystanders.ts";
 import type { OpenPlace, Place } from "./place.ts";
-import { carryFiles, showFiles, type PlaceAttachment } from "./place-files.ts";
-import type { RoleDecision } from "./role.ts";
-import { nameFromOutside } from "./room-person.ts";
+import { carryFiles, showFiles, type PlaceAttachment } from "./look/place-files.ts";
+import type { RoleDecision } from "./decide/role.ts";
+import { nameFromOutside } from "./look/room-person.ts";
 import type {
   MessageButton,
   NewMessageRow,
@@ -284,7 +286,10 @@ export class Talk {
       ? { ...known, mentions: [...new Set([...known.mentions, ...mentions])] }
       : messageOf({ ...heard, authorName: nameFromOutside(heard, this.#setting) }, place, mentions);
     this.#warnOfLostRecord(place, message);
-    const step = known ? unchanged(place) : this.#stepOf(heard, place, mentions);
+    const isPerson = heard.authorKind === "person";
+    const spoke = (): GuardStep =>
+      isPerson ? personSpoke(place) : this.#botSpoke(place, mentions);
+    const step = known ? unchanged(place) : spoke();
     const bystanders = (heard.bystanders ?? []).filter((agent) => !known?.roles[agent]);
     const { directory } = this.#setting;
     const hearing = await membersAmong(fresh, { tx, place, message, directory });
@@ -296,10 +301,6 @@ export class Talk {
     const files = (heard.attachments ?? []).flatMap((one) => ("file" in one ? [one.file] : []));
     if (files.length > 0) await carryFiles(tx, message.id, { place: place.id, files });
     return { messageId: message.id, repeated: known !== undefined, unheeded };
-  }
-
-  #stepOf(heard: IncomingMessage, place: OpenPlace, mentions: readonly string[]): GuardStep {
-    return heard.authorKind === "person" ? personSpoke(place) : this.#botSpoke(place, mentions);
   }
 
   async #knownMessage(

@@ -1,3 +1,5 @@
+/** Text as rooms take and cut it. */
+
 import { isBlank } from "../jobs/conclusion.ts";
 import { localeOf } from "../engine/texts.ts";
 

@@ -1,3 +1,5 @@
+/** What rooms say to people, in both languages. */
+
 import type { Locale } from "../kernel/locales.ts";
 import type { GoneReason } from "../kernel/rooms.ts";
 /** Every sentence that rooms say to people, in both languages. */

@@ -1,3 +1,5 @@
+/** Routes of conversations: a message, its turn, and the events of both. */
+
 import type { ServerResponse } from "node:http";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";

@@ -4,7 +4,7 @@ import { unknownFile } from "../durable/files/files.ts";
 import { DureError } from "../kernel/errors.ts";
 import type { FileRef } from "../kernel/files.ts";
 import { sessionIdFor } from "../kernel/tenant.ts";
-import { isOfConversation } from "../rooms/place-files.ts";
+import { isOfConversation } from "../rooms/look/place-files.ts";
 import { FileBytesAnswer, FileParams, UploadAnswer, UploadBody } from "../wire/files.ts";
 import { answerWithBytes } from "./file-answer.ts";
 import { assertMayFollow, assertNotOwn } from "./own-sessions.ts";

@@ -3,7 +3,7 @@ import type { FastifyRequest } from "fastify";
 import type { z } from "zod";
 import { DureError } from "../kernel/errors.ts";
 import { shownMessage } from "../rooms/room-store.ts";
-import type { RoomPerson } from "../rooms/room-person.ts";
+import type { RoomPerson } from "../rooms/look/room-person.ts";
 import type { Rooms } from "../rooms/rooms.ts";
 import { assertOfAllTenants, hasScope } from "./access.ts";
 import { refuseDeed } from "./audit.ts";

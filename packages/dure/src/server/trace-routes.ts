@@ -4,7 +4,7 @@ import type { z } from "zod";
 import { codeOf, DureError } from "../kernel/errors.ts";
 import type { TraceKind } from "../kernel/traces.ts";
 import { onWire } from "../kernel/wire.ts";
-import type { RoomPerson } from "../rooms/room-person.ts";
+import type { RoomPerson } from "../rooms/look/room-person.ts";
 import { TraceAnswer, TraceParams, TraceQuery } from "../wire/traces.ts";
 import { hasScope } from "./access.ts";
 import { callerOf } from "./guard.ts";

@@ -1,3 +1,5 @@
+/** The events of a turn on their way to the caller. */
+
 import type { TurnFrame } from "../engine/api.ts";
 import type { Cancel, Clock } from "../kernel/clock.ts";
 import { turnEventToWire } from "../kernel/wire.ts";

@@ -2,8 +2,8 @@ import { FULL } from "../kernel/test-tiers.ts";
 import { expect, test } from "vitest";
 import { testDatabase } from "../durable/test-database.ts";
 import { hanging, startTestTeam, type TestAgent } from "../jobs/test-jobs.ts";
-import type { RoomToolsParts } from "../rooms/tools.ts";
-import { agentTools } from "./conversing.ts";
+import type { RoomToolsParts } from "../rooms/handover/tools.ts";
+import { agentTools } from "./agent-tools.ts";
 
 test(
   "an agent cancels its own work by its tool, in its session's tenant alone; the audit log has it",

@@ -13,7 +13,7 @@ import { NotSentError, tool, type AnyTool } from "../engine/agent/tool.ts";
 import { readReply } from "../jobs/endings.ts";
 import { DureError } from "../kernel/errors.ts";
 
-import { agentGuide } from "../rooms/guide.ts";
+import { agentGuide } from "../rooms/handover/guide.ts";
 import type { Skill } from "../engine/files/skill-files.ts";
 import type { CardInput } from "../models/card.ts";
 import type { UnsavedFile } from "./agent-file.ts";

@@ -8,44 +8,17 @@ import { jobAttemptRules } from "../jobs/endings.ts";
 import { Jobs } from "../jobs/jobs.ts";
 import type { Knowledge } from "../knowledge/knowledge.ts";
 import type { JobLimits } from "../jobs/limits.ts";
-import { Models } from "../models/models.ts";
-import { answersHome, renderAnswersHome } from "../rooms/answers-home.ts";
+import type { Models } from "../models/models.ts";
+import { answersHome, renderAnswersHome } from "../rooms/handover/answers-home.ts";
 import type { Directory } from "../rooms/directory.ts";
+import { agentTools, type AgentToolsParts } from "./agent-tools.ts";
 import type { LoadedTeam } from "./config.ts";
 import type { Core, Starting } from "./core.ts";
-import {
-  type Settings,
-  everyModelOf,
-  modelOf,
-  pricesOf,
-  providersOf,
-  settingsOf,
-} from "./limits.ts";
-import { startKnowledge, withKnowledge } from "./knowledge.ts";
-import { startMcp, withMcp, type TeamMcp } from "./mcp.ts";
+import { definitionsOf } from "./definitions.ts";
+import type { Settings } from "./limits.ts";
+import { startKnowledge } from "./knowledge.ts";
+import { startMcp } from "./mcp.ts";
 import { directoryOf } from "./rooms.ts";
-import path from "node:path";
-import type { AnyService } from "../engine/service/combine.ts";
-import type { MemoryOptions } from "../engine/agent/memory.ts";
-import { assertEngineServices } from "../engine/service/service-directory.ts";
-import type { Clock } from "../kernel/clock.ts";
-import type { Logger } from "../kernel/logger.ts";
-import { readPromptOverrides } from "../models/prompt-files.ts";
-import { agentServices } from "./agents.ts";
-import { withApprovals } from "./approvals.ts";
-import type { Environment } from "./environment.ts";
-import { offlineModelsOf } from "./offline-models.ts";
-import { withSkills } from "./skills.ts";
-import { withTeamTools, type ServiceToolsParts } from "./team-tools.ts";
-import { AuditLog } from "../durable/audit-log.ts";
-import { z } from "zod";
-import { tool, type AnyTool } from "../engine/agent/tool.ts";
-import { askAgentTool } from "../jobs/ask-agent-tool.ts";
-import { endConversationTool, finishTool } from "../jobs/exchange-tools.ts";
-import { jobOfSession } from "../jobs/job.ts";
-import type { Inbox } from "../escalations/inbox.ts";
-import { collaborateTool, presenceTools, type RoomToolsParts } from "../rooms/tools.ts";
-import { resolveEscalationTool } from "./escalations.ts";
 
 /** Engine and jobs of a team. */
 export interface Conversing {
@@ -257,177 +230,4 @@ function budgetLimits({ config }: LoadedTeam): BudgetLimits {
     agent: agent?.day ? { day: agent.day } : undefined,
     day: team?.day ? team.day : undefined,
   };
-}
-
-// --- definitions
-
-/**
- * What conversations of a team are made of, read and checked. Throws what its
- * parts throw; nothing is changed.
- */
-async function definitionsOf(
-  team: LoadedTeam,
-  environment: Environment,
-  parts: {
-    clock: Clock;
-    logger: Logger;
-    mcp: TeamMcp;
-    knowledge: Knowledge;
-  } & Pick<ServiceToolsParts, "toolsOf" | "told">,
-): Promise<EngineDefinitions> {
-  const { clock, logger, mcp, knowledge, toolsOf, told } = parts;
-  const settings = settingsOf(team.config, environment);
-  const agents = Object.entries(team.config.agents ?? {});
-  const behind = (service: string): readonly string[] =>
-    agents.filter(([, agent]) => agent.service === service).map(([id]) => id);
-  const given = Object.values(team.services).map((service) =>
-    withTeamTools(service, { toolsOf, told, behind }),
-  );
-  const services = [...given, ...(await agentServices(team, toolsOf))].map((service) =>
-    withSettings(
-      withSkills(withKnowledge(withMcp(withApprovals(service), mcp), knowledge), team.skills),
-      settings,
-      environment,
-    ),
-  );
-  assertEngineServices(services);
-
-  return {
-    services,
-    models: new Models({
-      clock,
-      logger,
-      providers: providersOf(environment),
-      prices: pricesOf(team.config),
-      offline: offlineModelsOf(team.config),
-    }),
-    defaultLlm: modelOf(team.config, environment),
-    everyLlm: everyModelOf(environment),
-    prompts: readPromptOverrides(path.join(team.folder, "prompts")),
-  };
-}
-
-/**
- * The environment goes before what a service says itself; the team's
- * configuration stands behind it.
- */
-function withSettings<Some extends AnyService>(
-  service: Some,
-  settings: Settings,
-  environment: Environment,
-): Some {
-  if (service.kind === "combined") {
-    const services = new Map(
-      [...service.services].map(([name, leaf]) => [
-        name,
-        withSettings(leaf, settings, environment),
-      ]),
-    );
-    return { ...service, services, sessions: { busy: settings.busy, ...service.sessions } };
-  }
-
-  const own: MemoryOptions = service.memory ?? {};
-  const { memorySummaryModel } = environment;
-  const summaryModel = memorySummaryModel ?? own.summaryModel ?? settings.summaryModel;
-  const summaryPrompt = own.summaryPrompt ?? settings.summaryPrompt;
-
-  const memory: MemoryOptions = {
-    summarizeThreshold:
-      environment.memorySummarizeThreshold ?? own.summarizeThreshold ?? settings.summarizeThreshold,
-    keepRecentTurns:
-      environment.memoryKeepRecentTurns ?? own.keepRecentTurns ?? settings.keepRecentTurns,
-    maxRawTurns: environment.memoryMaxRawTurns ?? own.maxRawTurns ?? settings.maxRawTurns,
-    enableSummary: environment.memoryEnableSummary ?? own.enableSummary ?? settings.enableSummary,
-    summaryModel,
-    summaryPrompt,
-  };
-
-  return { ...service, memory, sessions: { busy: settings.busy, ...service.sessions } };
-}
-
-// --- agent tools
-
-/** What the tools of agents work with; open when the team has started. */
-interface AgentToolsParts {
-  readonly rooms: RoomToolsParts;
-  readonly jobs: Jobs;
-  readonly inbox: Inbox;
-}
-
-/**
- * Tools that every agent of a team gets. They are values that services hold from the start; a call
- * waits for `parts`.
- */
-export function agentTools(
-  agent: string,
-  parts: () => Promise<AgentToolsParts>,
-): Readonly<Record<string, AnyTool>> {
-  const rooms = async (): Promise<RoomToolsParts> => (await parts()).rooms;
-  const jobs = {
-    ask: async (...given: Parameters<Jobs["ask"]>) => (await parts()).jobs.ask(...given),
-    files: {
-      read: async (...given: Parameters<Jobs["files"]["read"]>) =>
-        (await parts()).jobs.files.read(...given),
-    },
-    endExchange: async (...given: Parameters<Jobs["endExchange"]>) =>
-      (await parts()).jobs.endExchange(...given),
-  };
-
-  const presence = presenceTools(rooms);
-
-  return {
-    collaborate: collaborateTool(agent, rooms),
-    ask_agent: askAgentTool(jobs, { requester: agent }),
-    resolve_escalation: resolveEscalationTool(agent, async () => {
-      const {
-        inbox,
-        rooms: { database },
-      } = await parts();
-      return { inbox, database };
-    }),
-    cancel_job: cancelJobTool(agent, parts),
-    ...presence,
-    finish: finishTool(jobs),
-    end_conversation: inExchangesOr(endConversationTool(jobs), presence["end_conversation"]!),
-  };
-}
-
-/** One name for one wish: in an exchange it ends that, in a room the agent's part there. */
-function inExchangesOr(inExchange: AnyTool, inRoom: AnyTool): AnyTool {
-  return {
-    ...inRoom,
-    inputSchema: inExchange.inputSchema,
-    offered: (turn) => (inExchange.offered?.(turn) ?? false) || (inRoom.offered?.(turn) ?? false),
-    execute: (input, context, options) =>
-      (jobOfSession(context.session) === undefined ? inRoom : inExchange).execute(
-        input,
-        context,
-        options,
-      ),
-  };
-}
-
-function cancelJobTool(agent: string, parts: () => Promise<AgentToolsParts>): AnyTool {
-  return tool({
-    description: "Cancels background work that you have asked for with ask_agent, by its job id.",
-    inputSchema: z.object({ jobId: z.string().min(1).max(100) }),
-    effect: "idempotent",
-    execute: async ({ jobId }, { session }) => {
-      const {
-        jobs,
-        rooms: { database },
-      } = await parts();
-
-      const { tenant, status } = await jobs.cancelAsked(jobId, { requester: agent, session });
-
-      await new AuditLog({ database }).note({
-        tenant,
-        name: `agent:${agent}`,
-        what: "job.cancel",
-        subject: jobId,
-      });
-
-      return { jobId, status };
-    },
-  });
 }

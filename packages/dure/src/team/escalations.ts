@@ -28,8 +28,8 @@ import {
   type Directory,
   type RoomAgent,
 } from "../rooms/directory.ts";
-import { enqueueNotice } from "../rooms/notices.ts";
-import { makeRoomsOf } from "../rooms/tenant-rooms.ts";
+import { enqueueNotice } from "../rooms/out/notices.ts";
+import { makeRoomsOf } from "../rooms/in/configured-places.ts";
 import { cutText } from "../rooms/text.ts";
 import type { LoadedTeam } from "./config.ts";
 import type { Environment } from "./environment.ts";

@@ -29,11 +29,11 @@ export type {
   CollaborateCall,
   CollaborateCaller,
   CollaborateResult,
-} from "../rooms/collaborate-call.ts";
+} from "../rooms/handover/collaborate-call.ts";
 export type { Directory, RoomAgent, RoomChannel } from "../rooms/directory.ts";
 export type { PlaceState, CollaborateCode } from "../kernel/rooms.ts";
 export type { Place } from "../rooms/place.ts";
-export type { RoomPerson } from "../rooms/room-person.ts";
+export type { RoomPerson } from "../rooms/look/room-person.ts";
 export type { Rooms } from "../rooms/rooms.ts";
 
 // Escalations: what waits for a decision

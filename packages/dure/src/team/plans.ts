@@ -1,3 +1,5 @@
+/** The plans of a team, with repository, sandbox and workers. */
+
 import { readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import path from "node:path";

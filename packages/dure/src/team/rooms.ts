@@ -1,3 +1,5 @@
+/** The rooms of a team, with the platforms and agents that it has. */
+
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 import type { ChannelKind, ChannelParts } from "../channels/channel-kind.ts";
@@ -16,12 +18,12 @@ import type { Jobs } from "../jobs/jobs.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { DureError } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/logger.ts";
-import { waitingWithoutAccount } from "../rooms/accounts.ts";
+import { waitingWithoutAccount } from "../rooms/in/accounts.ts";
 import type { ChannelAdapter, ChannelFinding, ChannelPort } from "../rooms/channel-adapter.ts";
 import { Directory, noticeAuthor, type RoomAgent, type RoomChannel } from "../rooms/directory.ts";
 import { ROOM_LIMITS, type RoomLimits } from "../rooms/limits.ts";
 import { Rooms } from "../rooms/rooms.ts";
-import type { Conversation, SinkTargets } from "../rooms/sink.ts";
+import type { Conversation, SinkTargets } from "../rooms/handover/sink.ts";
 import { threadTopic } from "../rooms/text.ts";
 import { AGENT_MARKDOWN, instructionsOf } from "./agent-markdown.ts";
 import type { LoadedTeam, TeamConfig } from "./config.ts";

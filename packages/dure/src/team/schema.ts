@@ -15,8 +15,8 @@ import { sql as jobRetries } from "../jobs/job-retries.sql.ts";
 import { sql as jobTurns } from "../jobs/job-turns.sql.ts";
 import { sql as jobs } from "../jobs/jobs.sql.ts";
 import { sql as ports } from "../plans/rows/ports.sql.ts";
-import { sql as handlings } from "../rooms/handlings.sql.ts";
-import { sql as privacy } from "../rooms/privacy.sql.ts";
+import { sql as handlings } from "../rooms/answer/handlings.sql.ts";
+import { sql as privacy } from "../rooms/look/privacy.sql.ts";
 import { sql as rooms } from "../rooms/rooms.sql.ts";
 import { DURE_VERSION } from "./version.ts";
 

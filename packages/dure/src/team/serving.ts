@@ -1,3 +1,5 @@
+/** What the server of a team serves, put together and started. */
+
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import path from "node:path";

@@ -1,3 +1,5 @@
+/** The start of a process of a team: its parts in order, and their end in reverse. */
+
 import path from "node:path";
 import { systemClock, type Clock } from "../kernel/clock.ts";
 import { ClosingStack } from "../kernel/closing-stack.ts";

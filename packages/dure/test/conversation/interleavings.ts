@@ -10,7 +10,7 @@ import {
   type BusyPolicy,
   type Service,
 } from "../../src/engine/service/service.ts";
-import { ShownText } from "../../src/engine/turn/shown-text.ts";
+import { ShownText } from "../../src/engine/turn/turn-steps.ts";
 import { startTestEngine, type TestEngine } from "../../src/engine/test-engine.ts";
 import { testDatabase, type TestDatabase } from "../../src/durable/test-database.ts";
 import { offlineModel, type OfflineModel } from "../../src/models/offline.ts";

@@ -28,7 +28,7 @@ import {
   type TeamOptions,
 } from "../../src/team/index.ts";
 import { testDatabaseUrl } from "../../src/durable/test-database.ts";
-import { agentsFile } from "../../src/rooms/guide.ts";
+import { agentsFile } from "../../src/rooms/handover/guide.ts";
 import { ROOM_LIMITS } from "../../src/rooms/limits.ts";
 import { FakeDiscord, FakeSlack } from "@dure/testing";
 import { OPEN_SLACK_LIMITS, slackPlaceOf } from "./slack-platform.ts";

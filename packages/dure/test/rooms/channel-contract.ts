@@ -14,7 +14,7 @@ import {
   type PlaceAddress,
 } from "../../src/rooms/channel-adapter.ts";
 import type { AccountState } from "../../src/kernel/rooms.ts";
-import { postOnce } from "../../src/rooms/post-once.ts";
+import { postOnce } from "../../src/rooms/out/outgoing.ts";
 import { eventually } from "../until.ts";
 
 /**

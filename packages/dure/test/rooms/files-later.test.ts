@@ -14,7 +14,7 @@ import { joinTeam } from "../../src/durable/test-members.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
 import { boundMs } from "../../src/kernel/test-bounds.ts";
 import { FULL } from "../../src/kernel/test-tiers.ts";
-import { carryFiles, PlaceFiles } from "../../src/rooms/place-files.ts";
+import { carryFiles, PlaceFiles } from "../../src/rooms/look/place-files.ts";
 import type { Place } from "../../src/rooms/place.ts";
 import type { RoomsSetting } from "../../src/rooms/talk.ts";
 import { startTestServer } from "../../src/server/test-server.ts";

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { FULL } from "../../src/kernel/test-tiers.ts";
 import { eventually } from "../until.ts";
 import { silentLogger } from "../../src/kernel/logger.ts";
-import type { CollaborateResult } from "../../src/rooms/collaborate-call.ts";
+import type { CollaborateResult } from "../../src/rooms/handover/collaborate-call.ts";
 import { Directory } from "../../src/rooms/directory.ts";
 import {
   collaborate,

@@ -2,7 +2,7 @@ import { expect } from "vitest";
 import { z } from "zod";
 import { tool, type AnyTool, type ApprovalBy } from "../../src/engine/agent/tool.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
-import type { CollaborateResult } from "../../src/rooms/collaborate-call.ts";
+import type { CollaborateResult } from "../../src/rooms/handover/collaborate-call.ts";
 import {
   startTestTeam,
   type Behave,

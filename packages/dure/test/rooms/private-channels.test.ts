@@ -1,6 +1,6 @@
 // @module-tag slow
 import { expect, describe, test } from "vitest";
-import { recentAnswers } from "../../src/rooms/recent-answers.ts";
+import { recentAnswers } from "../../src/rooms/look/recent-answers.ts";
 import { eventually } from "../until.ts";
 import { discordPlatform, type DiscordStage } from "./discord-platform.ts";
 import { readyTeamOn, settled, silent, type TeamOptions } from "./helpers.ts";

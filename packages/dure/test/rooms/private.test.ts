@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { json } from "node:stream/consumers";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { recentAnswers } from "../../src/rooms/recent-answers.ts";
+import { recentAnswers } from "../../src/rooms/look/recent-answers.ts";
 import { eventually } from "../until.ts";
 import { discordPlatform } from "./discord-platform.ts";
 import { readyTeamOn, settled, silent, type TeamOptions } from "./helpers.ts";

@@ -17,14 +17,18 @@ import { silentLogger, type Logger } from "../../src/kernel/logger.ts";
 import { Models } from "../../src/models/models.ts";
 import { offlineModel, type OfflineReply } from "../../src/models/offline.ts";
 import type { ModelRequest } from "../../src/models/model.ts";
-import { answersHome, renderAnswersHome } from "../../src/rooms/answers-home.ts";
+import { answersHome, renderAnswersHome } from "../../src/rooms/handover/answers-home.ts";
 import type { ChannelAdapter } from "../../src/rooms/channel-adapter.ts";
 import { Directory, type RoomAgent, type RoomChannel } from "../../src/rooms/directory.ts";
 import { ROOM_LIMITS, type RoomLimits } from "../../src/rooms/limits.ts";
-import type { RoomRoles } from "../../src/rooms/pressed-by.ts";
+import type { RoomRoles } from "../../src/rooms/orders/pressed-by.ts";
 import { Rooms } from "../../src/rooms/rooms.ts";
-import { collaborateTool, presenceTools, type RoomToolsParts } from "../../src/rooms/tools.ts";
-import type { SinkTargets } from "../../src/rooms/sink.ts";
+import {
+  collaborateTool,
+  presenceTools,
+  type RoomToolsParts,
+} from "../../src/rooms/handover/tools.ts";
+import type { SinkTargets } from "../../src/rooms/handover/sink.ts";
 import { EventLog } from "../../src/durable/event-log.ts";
 import type { AnyTool } from "../../src/engine/agent/tool.ts";
 

@@ -1,3 +1,5 @@
+/** One bot's connection to Discord, and what it hears. */
+
 import type { CodedMessage } from "../../kernel/coded-message.ts";
 import {
   ChannelError,

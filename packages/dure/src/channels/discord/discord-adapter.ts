@@ -1,3 +1,5 @@
+/** Discord as rooms know a platform. */
+
 import { botTokenOf } from "../../kernel/bot-tokens.ts";
 import { DureError, messageOf } from "../../kernel/errors.ts";
 import {

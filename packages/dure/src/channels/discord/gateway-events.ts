@@ -1,3 +1,5 @@
+/** The events of Discord's gateway, each passed on in its place. */
+
 import type { ChannelAccount, ChannelPort, PlaceAddress } from "../../rooms/channel-adapter.ts";
 import type { z } from "zod";
 import type { AccountApi } from "./account-api.ts";

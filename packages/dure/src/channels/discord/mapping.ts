@@ -1,3 +1,5 @@
+/** Discord's messages and places in the words of rooms. */
+
 import {
   ChannelError,
   type Attachment,

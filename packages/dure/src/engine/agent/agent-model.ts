@@ -1,4 +1,4 @@
-import { codeOf, isAbort } from "../../kernel/errors.ts";
+import { codeOf, isAbort, DureError, messageOf, type ErrorClass } from "../../kernel/errors.ts";
 import {
   runAttempts,
   type Attempt,
@@ -19,7 +19,6 @@ import { withUnoffered } from "./tool-offer.ts";
 import { canShrink, fitRequest } from "./fit-request.ts";
 import { waitingForModel } from "../texts.ts";
 import type { Places, Step } from "../turn/step.ts";
-import { revive, storedError, type StoredError } from "../turn/stored-error.ts";
 
 interface AgentModelOptions {
   readonly environment: AgentRunEnvironment;
@@ -354,4 +353,28 @@ export function chooseLlm(own: Llm | undefined, team: Llm, every: Llm | undefine
     temperature: own.temperature ?? chosen.temperature,
     maxOutputTokens: own.maxOutputTokens ?? chosen.maxOutputTokens,
   };
+}
+
+/** An error as a journal keeps it. */
+export interface StoredError {
+  readonly code: string;
+  readonly message: string;
+  readonly class: ErrorClass;
+  readonly details?: Readonly<Record<string, unknown>> | undefined;
+}
+
+export function storedError(error: unknown): StoredError {
+  const known = error instanceof DureError ? error : undefined;
+  return {
+    code: codeOf(error) ?? "INTERNAL",
+    message: messageOf(error),
+    class: known?.class ?? "internal",
+    details: known?.details,
+  };
+}
+
+/** The error as it was thrown, for a later life that reads its record. */
+export function revive(error: StoredError): DureError {
+  const { code, message, details } = error;
+  return new DureError(code, message, { class: error.class, details });
 }

@@ -16,7 +16,14 @@ import { inAgentSpan } from "../../models/telemetry.ts";
 import { AgentResult, type Agent } from "./agent.ts";
 import { buildMessages } from "./agent-context.ts";
 import type { AgentRunEnvironment } from "./agent-environment.ts";
-import { AgentModel, modelStep, type AgentAnswer } from "./agent-model.ts";
+import {
+  AgentModel,
+  modelStep,
+  type AgentAnswer,
+  revive,
+  storedError,
+  type StoredError,
+} from "./agent-model.ts";
 import { chatOutcome, compact, dataOutcome, llmDone, outcomeOf } from "./agent-output.ts";
 import { AgentTools, refusedCall } from "./agent-tools.ts";
 import { AgentWords } from "./agent-words.ts";
@@ -28,7 +35,6 @@ import { ToolCallEvents } from "./tool-call-events.ts";
 import { ToolRounds } from "./tool-rounds.ts";
 import { Transcript, type AgentWork } from "./work.ts";
 import { Step, type Places } from "../turn/step.ts";
-import { revive, storedError, type StoredError } from "../turn/stored-error.ts";
 import type { AgentCallOptions, AgentOutcome } from "../turn/turn-context.ts";
 
 export interface AgentRunOptions {

@@ -1,3 +1,5 @@
+/** The approvals that calls of a turn need, have, or ask for. */
+
 import { canonicalJson } from "../../kernel/json.ts";
 import { askerIn, type RoomAsker } from "../../kernel/rooms.ts";
 import type { ClaimedTurn, TurnStore } from "../../durable/turns.ts";

@@ -1,3 +1,5 @@
+/** A once effect: written down, done, and its outcome written down. */
+
 import type { Clock } from "../../kernel/clock.ts";
 import { withTimeout } from "../../kernel/clock.ts";
 import { codeOf, DureError, messageOf } from "../../kernel/errors.ts";

@@ -11,9 +11,8 @@ import type { AnyService, LeafService } from "../service/combine.ts";
 import type { Service } from "../service/service.ts";
 import { namesOf } from "../turn/paused.ts";
 import { storedCall } from "../agent/stored-call.ts";
-import type { TurnEnvironment } from "../turn/turn-environment.ts";
 import { handleTurn } from "../turn/turn-handler.ts";
-import { turnParts, type TurnParts } from "../turn/turn-parts.ts";
+import { TurnParts, type TurnEnvironment } from "../turn/turn-parts.ts";
 import { agentPlaces, Replay, splitPlace, type ReplayedCall } from "./replay.ts";
 import type { StoredTurn } from "./stored-turn.ts";
 
@@ -71,7 +70,7 @@ export async function replayTurn(
   const timer = environment.clock.after(MOST_MS, () => late.abort(tookTooLong()));
   const signal = AbortSignal.any([given.signal, environment.lease, late.signal]);
   const held = { ...stored.held, rows: keptRows(stored.rows, service) };
-  const parts = turnParts({
+  const parts = new TurnParts({
     held,
     service: withPrompts(service, change.prompts ?? {}),
     environment: drained(environment, { replay, bill, stored, change, lease: signal }),

@@ -5,7 +5,7 @@ import { modelName, parseModelNames } from "../../models/card.ts";
 import { sessionIdFor } from "../../kernel/tenant.ts";
 import type { Viewer } from "../api.ts";
 import type { AnyService } from "../service/combine.ts";
-import type { TurnEnvironment } from "../turn/turn-environment.ts";
+import type { TurnEnvironment } from "../turn/turn-parts.ts";
 import { replayableAgents, replayTurn, type Replayed } from "./replay-turn.ts";
 import { readStoredTurn, type StoredTurn } from "./stored-turn.ts";
 

@@ -1,3 +1,5 @@
+/** What the person's message answers of the questions that were asked before it. */
+
 import { classifyReply, REFUSING_KINDS } from "../../parse/replies/reply.ts";
 import type { RoomSpeaker } from "../../kernel/rooms.ts";
 import { isOwnSession } from "../../kernel/tenant.ts";

@@ -1,3 +1,5 @@
+/** The journal of one life: what earlier lives recorded, and what this one records. */
+
 import type { Cancel, Clock } from "../../kernel/clock.ts";
 import { DureError } from "../../kernel/errors.ts";
 import { jsonCopy } from "../../kernel/json.ts";

@@ -1,8 +1,7 @@
-import type { Clock } from "../../kernel/clock.ts";
+/** The turns on other servers that a turn passes its message to. */
+
 import { canonicalJson } from "../../kernel/json.ts";
 import type { Done, DoneApproval, TurnEvent } from "../../kernel/turn-events.ts";
-import type { AnyService } from "../service/combine.ts";
-import type { TurnJournal } from "./journal.ts";
 import {
   begunElsewhere,
   passThrough,
@@ -13,34 +12,22 @@ import {
   type StopElsewhere,
   type TurnElsewhere,
 } from "./pass-through.ts";
-import { lastQuestionFor, type Question } from "./question.ts";
+import { lastQuestionFor } from "./question.ts";
 import type { OpenTask } from "./session-state.ts";
 import { askingTaskOf } from "../remote/a2a.ts";
 import { approvalsThere } from "../remote/approvals-there.ts";
 import { isAsking, type RemoteRequest, type RemoteService } from "../remote/remote-service.ts";
-import type { TurnFacts } from "./turn-context.ts";
 import type { Step } from "./step.ts";
-import type { TurnSteps } from "./turn-steps.ts";
-import type { TurnStop } from "./turn-stop.ts";
-
-interface TurnsElsewhereOptions {
-  readonly facts: TurnFacts;
-  /** What the session was asked last, and by which task of an agent. */
-  readonly question: Question | undefined;
-  readonly task: OpenTask | undefined;
-  readonly clock: Clock;
-  readonly journal: TurnJournal;
-  readonly stop: TurnStop;
-  readonly steps: TurnSteps;
-  /** The service of the session; absent: no living process has it. */
-  readonly service: AnyService | undefined;
-  /** Resolves when the agent that answers through a service elsewhere is not paused. */
-  readonly untilUnpaused: (service: string) => Promise<void>;
-}
+import { fileResult, type GivenFile } from "../agent/file-result.ts";
+import { logFailure } from "../log-failure.ts";
+import { fileThere, filesThere } from "../remote/files-there.ts";
+import type { TurnParts } from "./turn-parts.ts";
 
 /** The turns on other servers that one turn here has begun, in this life or in earlier ones. */
 export class RemoteTurns {
-  readonly #options: TurnsElsewhereOptions;
+  readonly #turn: TurnParts;
+  /** The task of an agent that asked the session last. */
+  readonly #asked: OpenTask | undefined;
   /** By path; what has ended there is not among them. */
   readonly #open: Map<string, TurnElsewhere>;
   #stops: readonly StopElsewhere[] = [];
@@ -48,10 +35,11 @@ export class RemoteTurns {
   #task: OpenTask | undefined;
   #approvals: readonly DoneApproval[] = [];
 
-  constructor(options: TurnsElsewhereOptions) {
-    this.#options = options;
-    this.#task = options.task;
-    this.#open = new Map(begunElsewhere(options.journal, options.facts));
+  constructor(turn: TurnParts) {
+    this.#turn = turn;
+    this.#asked = turn.route.session.task;
+    this.#task = this.#asked;
+    this.#open = new Map(begunElsewhere(turn.journal, turn.facts));
   }
 
   /** What is to be ended there with this turn. */
@@ -76,16 +64,17 @@ export class RemoteTurns {
 
   /** Passes the turn on as one step, with its events. Returns the `DONE` of the other server. */
   async passThrough(remote: RemoteService): Promise<Done> {
-    const step = this.#options.steps.next(remoteStep(remote));
+    const step = this.#turn.steps.next(remoteStep(remote));
     return step.once(() => this.#passThrough(remote, step));
   }
 
   async #passThrough(remote: RemoteService, step: Step): Promise<Done> {
-    const { facts, clock, stop, steps, untilUnpaused } = this.#options;
+    const { facts, environment, stop, steps } = this.#turn;
+    const { clock } = environment;
     const isRestart = step.events.length > 0;
 
     stop.assertMayBegin();
-    await untilUnpaused(remote.name);
+    await this.#turn.untilUnpaused(remote.name);
     const there = turnElsewhere(remote.name, facts, step.path);
     this.#open.set(step.path, there);
     await step.begins();
@@ -112,11 +101,14 @@ export class RemoteTurns {
    * not matter.
    */
   async lookWhetherAsking(remote: RemoteService, done: Done): Promise<void> {
-    const { service, clock, stop } = this.#options;
+    const { service, environment, stop } = this.#turn;
     this.#approvals = approvalsThere(done.approvals, remote.name);
     this.#task = askingTask(remote, done);
     if (service?.kind !== "combined") return;
-    this.#isAsking = await isAsking(remote, done, { clock, signal: stop.signal });
+    this.#isAsking = await isAsking(remote, done, {
+      clock: environment.clock,
+      signal: stop.signal,
+    });
   }
 
   /** Ends them with the turn: by rows that are stored with `DONE`, and by `tellStops` behind it. */
@@ -130,7 +122,7 @@ export class RemoteTurns {
    * have taken the turn over, and follow them.
    */
   tellStops(): void {
-    const { clock } = this.#options;
+    const { clock } = this.#turn.environment;
     if (this.#stops.length === 0) return;
     for (const there of this.#open.values()) {
       const remote = this.#remoteOf(there);
@@ -142,15 +134,15 @@ export class RemoteTurns {
 
   /** What the person said, and whether the other service's question was the last thing shown. */
   #requestTo(service: string): RemoteRequest {
-    const { facts, question, task } = this.#options;
+    const { facts, route } = this.#turn;
     const { message, slots, confirmId, locale, timeZone, sessionElsewhere: session } = facts;
-    const lastQuestion = lastQuestionFor(question, { ...facts, service });
-    const own = task?.service === service ? task.id : undefined;
-    return { session, message, slots, confirmId, lastQuestion, task: own, locale, timeZone };
+    const lastQuestion = lastQuestionFor(route.question, { ...facts, service });
+    const task = this.#asked?.service === service ? this.#asked.id : undefined;
+    return { session, message, slots, confirmId, lastQuestion, task, locale, timeZone };
   }
 
   #remoteOf({ name }: TurnElsewhere): RemoteService | undefined {
-    const { service } = this.#options;
+    const { service } = this.#turn;
     const leaf = service?.kind === "combined" ? service.services.get(name) : service;
     return leaf?.kind === "remote" && leaf.name === name ? leaf : undefined;
   }
@@ -172,4 +164,30 @@ function isToldBefore(event: TurnEvent, before: readonly TurnEvent[]): boolean {
 function asRestart(event: TurnEvent): TurnEvent {
   if (event.type !== "AGENT_START") return event;
   return { type: "AGENT_START", data: { ...event.data, restart: true } };
+}
+
+/**
+ * Brings what a service on another server has made into the session here: its references mean
+ * nothing here. A file that does not come is told in the log; the answer does not wait for it.
+ */
+export async function bringFiles(
+  remote: RemoteService,
+  done: Done,
+  { files, held, environment, stop }: TurnParts,
+): Promise<void> {
+  const { clock, logger } = environment;
+  const { signal } = stop;
+  const maxBytes = environment.files.bounds.fileBytes;
+  for (const there of remote.protocol === "dure" ? filesThere(done.files) : []) {
+    const given: GivenFile[] = [];
+    try {
+      given.push(await fileThere(remote, there, { clock, signal, maxBytes }));
+    } catch (error) {
+      signal.throwIfAborted();
+      const facts = { turn: held.turn, session: held.session, service: remote.name };
+      logFailure(logger, "a file of a service on another server did not come", { error, facts });
+    }
+    const made = await files.keep(remote.name, fileResult(null, given), { signal });
+    files.note({ status: "done", result: null, files: made });
+  }
 }

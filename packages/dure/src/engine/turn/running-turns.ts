@@ -1,3 +1,5 @@
+/** The turns that this process runs: claimed, followed, and left in order. */
+
 import { backOffMs } from "../../kernel/back-off.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { codeOf, messageOf } from "../../kernel/errors.ts";
@@ -7,7 +9,7 @@ import { ownTroubleOf } from "../../durable/passing.ts";
 import type { ClaimedTurn, TurnStore } from "../../durable/turns.ts";
 import type { MemoryFolder } from "../agent/memory-fold.ts";
 import { UNSERVED_MS, type ServiceDirectory } from "../service/service-directory.ts";
-import type { TurnEnvironment } from "./turn-environment.ts";
+import type { TurnEnvironment } from "./turn-parts.ts";
 import { TurnRun } from "./turn-run.ts";
 
 /**
@@ -142,7 +144,13 @@ export class RunningTurns {
     const run = new TurnRun({ held, service, environment: environment(), interruptions });
     this.#runs.set(held.turn, run);
     onChange(held.turn);
-    if (held.rows.length > 0 || held.epoch > 1) this.#logGoingOn(held);
+    const { turn, session, rows } = held;
+    if (rows.length > 0 || held.epoch > 1) {
+      this.#options.logger.info(
+        { turn, session, journal: rows.length },
+        `turn ${turn} goes on with ${rows.length} journal rows`,
+      );
+    }
     void run.finished.then(({ end, next }) => {
       this.#runs.delete(held.turn);
       onChange(held.turn);
@@ -165,13 +173,6 @@ export class RunningTurns {
         "a turn could not be left to others; the next look tries again",
       );
     });
-  }
-
-  #logGoingOn({ turn, session, rows }: ClaimedTurn): void {
-    this.#options.logger.info(
-      { turn, session, journal: rows.length },
-      `turn ${turn} goes on with ${rows.length} journal rows`,
-    );
   }
 
   /** The session's next turn begins; where there is none, its memory may be folded. */
@@ -200,11 +201,6 @@ export class RunningTurns {
     this.#resting.set(turn, { tries, interruptions, until });
   }
 
-  #atRest(): readonly string[] {
-    const now = this.#options.clock.monotonic();
-    return [...this.#resting].filter(([, { until }]) => until > now).map(([turn]) => turn);
-  }
-
   // --- find
 
   /**
@@ -231,8 +227,10 @@ export class RunningTurns {
   }
 
   async #unattended(limit: number): Promise<readonly { id: string; isUnserved: boolean }[]> {
-    const { store, directory } = this.#options;
-    const known = [...this.#runs.keys(), ...this.#accepting, ...this.#atRest()];
+    const { store, directory, clock } = this.#options;
+    const now = clock.monotonic();
+    const atRest = [...this.#resting].filter(([, { until }]) => until > now);
+    const known = [...this.#runs.keys(), ...this.#accepting, ...atRest.map(([turn]) => turn)];
     const services = directory.names;
     const turns = await store.unattended(known, { services, unservedMs: UNSERVED_MS, limit });
     return turns.filter(({ id }) => !this.#accepting.has(id));

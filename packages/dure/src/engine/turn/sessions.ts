@@ -11,7 +11,7 @@ import type { SessionDetail } from "../api.ts";
 import type { LeafService } from "../service/combine.ts";
 import { EMPTY_MEMORY, type Memory } from "../agent/memory.ts";
 import type { HandedOut } from "../caller/handed-out.ts";
-import { ShownText } from "./shown-text.ts";
+import { ShownText } from "./turn-steps.ts";
 import type {
   CompletedEntry,
   HistoryEntry,

@@ -1,3 +1,5 @@
+/** A step: something that is done once over all lives of a turn. */
+
 import type { TurnEvent } from "../../kernel/turn-events.ts";
 import type { PastStep, TurnJournal } from "./journal.ts";
 

@@ -1,3 +1,5 @@
+/** How a message becomes a turn: checked, stored, and begun or queued. */
+
 import type { Clock } from "../../kernel/clock.ts";
 import { codeOf, DureError, ProcessError } from "../../kernel/errors.ts";
 import type { FileRef } from "../../kernel/files.ts";
@@ -25,8 +27,14 @@ import { closed, refusalOfResults, type HandedOut } from "../caller/handed-out.t
 import { waitsForResume, type PauseGate } from "./paused.ts";
 import { MAX_RUNNING, type RunningTurns } from "./running-turns.ts";
 import type { Addressee, ServiceDirectory } from "../service/service-directory.ts";
-import { checkRequest, hashOf, plainly, titleOf } from "./turn-request.ts";
-import { lettersOf, detectLanguage } from "./detect-language.ts";
+import {
+  checkRequest,
+  hashOf,
+  plainly,
+  titleOf,
+  lettersOf,
+  detectLanguage,
+} from "./turn-request.ts";
 
 /**
  * How long a request may wait for a database that cannot be reached, milliseconds: a person is
@@ -147,7 +155,9 @@ export class TurnAcceptance {
       if (pauses?.first([service.name])) {
         await this.#assertAnswers(service, { session, tenant, author: options.author });
       }
-      const files = await this.#filesOf(request, { session, tenant });
+      const named = request.files ?? [];
+      const files =
+        named.length === 0 ? undefined : await this.#options.files.find(named, { session, tenant });
       const entry = newTurnOf(service, request, options, {
         turn,
         session,
@@ -171,14 +181,6 @@ export class TurnAcceptance {
       span.end();
       endAccepting();
     }
-  }
-
-  /** Throws `FILE_UNKNOWN`. */
-  async #filesOf(
-    { files = [] }: TurnRequest,
-    whose: { readonly session: string; readonly tenant: string },
-  ): Promise<readonly FoundFile[] | undefined> {
-    return files.length === 0 ? undefined : this.#options.files.find(files, whose);
   }
 
   /** Throws `AGENT_PAUSED`. A message that names no service is for the one of its session. */

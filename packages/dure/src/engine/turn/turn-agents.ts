@@ -1,7 +1,8 @@
+/** The agents that a handler runs in a turn. */
+
+import type { TurnParts } from "./turn-parts.ts";
 import { DureError } from "../../kernel/errors.ts";
-import type { JsonObject } from "../../kernel/json.ts";
 import type { TraceAgent, TurnEvent } from "../../kernel/turn-events.ts";
-import type { ClaimedTurn } from "../../durable/turns.ts";
 import type { ModelCall, ModelRequest } from "../../models/model.ts";
 import { promptLanguage, promptText } from "../../models/prompt-files.ts";
 import type { Agent } from "../agent/agent.ts";
@@ -9,20 +10,14 @@ import type { AgentRunEnvironment } from "../agent/agent-environment.ts";
 import { AgentRun, type AgentRunOptions } from "../agent/agent-run.ts";
 import { HistoryRoom } from "../agent/history-room.ts";
 import type { AgentWork } from "../agent/work.ts";
-import type { TurnJournal } from "./journal.ts";
-import type { Memory } from "../agent/memory.ts";
 import type { Budgets } from "../money/budgets.ts";
 import type { ServiceRouter } from "../service/combine.ts";
 import type { Service } from "../service/service.ts";
 import { storedCall } from "../agent/stored-call.ts";
-import type { AgentCallOptions, AgentOutcome, EffectOutcome, TurnFacts } from "./turn-context.ts";
-import type { TurnEffects } from "./turn-effects.ts";
-import type { TurnEnvironment } from "./turn-environment.ts";
-import type { TurnFiles } from "./turn-files.ts";
+import type { AgentCallOptions, AgentOutcome, EffectOutcome } from "./turn-context.ts";
 import { namesOf } from "./paused.ts";
 import type { Step } from "./step.ts";
-import type { TurnSteps } from "./turn-steps.ts";
-import { StoppedError, type TurnStop } from "./turn-stop.ts";
+import { StoppedError } from "./turn-stop.ts";
 
 /** A call of one of the service's agents, as a handler makes it. */
 export interface AgentCall {
@@ -35,22 +30,9 @@ export interface AgentCall {
 
 type AgentRouter = Extract<ServiceRouter, { kind: "agent" }>;
 
-interface TurnAgentsOptions {
-  readonly held: ClaimedTurn;
-  readonly facts: TurnFacts;
-  readonly environment: TurnEnvironment;
-  readonly journal: TurnJournal;
-  readonly memory: Memory;
-  readonly stop: TurnStop;
-  readonly steps: TurnSteps;
-  readonly effects: TurnEffects;
-  readonly files: TurnFiles;
-  readonly state: () => JsonObject;
-}
-
 /** The agents that one life of a turn runs, and their part of its trace. */
 export class TurnAgents {
-  readonly #options: TurnAgentsOptions;
+  readonly #turn: TurnParts;
   /** What their requests leave to the session's history. */
   readonly room: HistoryRoom;
   readonly #ended: TraceAgent[] = [];
@@ -58,9 +40,9 @@ export class TurnAgents {
   readonly #begun: AgentRun[] = [];
   readonly #running = new Set<AgentRun>();
 
-  constructor(options: TurnAgentsOptions) {
-    this.#options = options;
-    this.room = new HistoryRoom(options.memory.refused, options.facts.acceptedAt);
+  constructor(turn: TurnParts) {
+    this.#turn = turn;
+    this.room = new HistoryRoom(turn.memory.refused, turn.facts.acceptedAt);
   }
 
   /** Runs an agent of `service` as the next step; its events belong to that step. */
@@ -69,7 +51,7 @@ export class TurnAgents {
     { key, label, options: call, tells }: AgentCall,
     emit: (event: TurnEvent) => void,
   ): Promise<AgentOutcome> {
-    const { stop, steps } = this.#options;
+    const { stop, steps } = this.#turn;
     stop.signal.throwIfAborted();
     const agent = service.agents[key];
     if (!agent) {
@@ -92,8 +74,7 @@ export class TurnAgents {
    * `prompts/router.<language>.md` goes before dure's.
    */
   runRouter({ agent, fill }: AgentRouter, route: Step): Promise<AgentOutcome> {
-    const { environment, facts } = this.#options;
-    const { steps } = this.#options;
+    const { environment, facts, steps } = this.#turn;
     let waits = false;
     const emit = (event: TurnEvent): void => {
       waits ||= event.type === "AGENT_START" && event.data.waits !== undefined;
@@ -143,17 +124,19 @@ export class TurnAgents {
   }
 
   #environmentOf(agent: Agent, service: string | undefined): AgentRunEnvironment {
-    const { held, facts, environment, journal, memory, stop, steps, effects } = this.#options;
-    const { files } = this.#options;
+    const { held, facts, environment, journal, memory, stop, steps, effects } = this.#turn;
+    const { files } = this.#turn;
     const { budgets, pauses } = environment;
-    const names = pauses ? this.#namesOf(agent, service) : [];
+    const services = service === undefined ? [held.service] : [held.service, service];
+    const speaking = { session: held.session, services, agent: agent.name };
+    const names = pauses ? namesOf(speaking) : [];
     return {
       facts,
       journal,
       clock: environment.clock,
       memory,
       room: this.room,
-      state: this.#options.state,
+      state: () => this.#turn.state(),
       signal: stop.signal,
       readFile: ({ id }, { signal }) =>
         environment.files.read(id, { session: held.session, signal }),
@@ -183,17 +166,11 @@ export class TurnAgents {
     };
   }
 
-  #namesOf(agent: Agent, service: string | undefined): readonly string[] {
-    const { held } = this.#options;
-    const services = service === undefined ? [held.service] : [held.service, service];
-    return namesOf({ session: held.session, services, agent: agent.name });
-  }
-
   async #reserve(
     budgets: Budgets,
     call: { agent: Agent; request: ModelRequest; model: ModelCall; place: string },
   ): Promise<void> {
-    const { held, journal, stop } = this.#options;
+    const { held, journal, stop } = this.#turn;
     const { agent, request, model, place } = call;
     const { session, turn, epoch } = held;
     const answer = await budgets.reserve(

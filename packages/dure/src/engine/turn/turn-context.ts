@@ -1,3 +1,5 @@
+/** What a handler sees of its turn, and what it can do through it. */
+
 import type { FileRef, MadeFiles } from "../../kernel/files.ts";
 import type { JsonObject } from "../../kernel/json.ts";
 import type { RoomSpeaker } from "../../kernel/rooms.ts";
@@ -14,6 +16,7 @@ import type { Answering } from "./question.ts";
 import type { DonePayload, Service } from "../service/service.ts";
 import type { StateManager } from "./state.ts";
 import type { Tool } from "../agent/tool.ts";
+import { readOutside } from "./turn-effects.ts";
 import type { TurnParts } from "./turn-parts.ts";
 
 /** Result of an agent. Throws instead when no attempt succeeded and there is no fallback. */
@@ -283,7 +286,12 @@ export class TurnContext implements Omit<
     tool: Tool<Input, Output>,
     input: Input,
   ): Promise<EffectOutcome<Output>> {
-    const outcome = this.#parts.reads.read({ tool, name, input, view: this.#service.toolCalls });
+    const outcome = readOutside(this.#parts, {
+      tool,
+      name,
+      input,
+      view: this.#service.toolCalls,
+    });
     return markHandled(outcome as Promise<EffectOutcome<Output>>);
   }
 

@@ -1,6 +1,9 @@
-import { DureError } from "../../kernel/errors.ts";
-import { canonicalJson } from "../../kernel/json.ts";
-import type { ClaimedTurn, TurnEffect } from "../../durable/turns.ts";
+/** What a handler does to the outside (`TurnEffects`) and reads from it (`readOutside`). */
+
+import type { TurnParts } from "./turn-parts.ts";
+import { DureError, codeOf, messageOf } from "../../kernel/errors.ts";
+import { canonicalJson, jsonCopy } from "../../kernel/json.ts";
+import type { TurnEffect } from "../../durable/turns.ts";
 import { logFailure } from "../log-failure.ts";
 import { inToolSpan } from "../../models/telemetry.ts";
 import { Approvals, REFUSED } from "../effects/approvals.ts";
@@ -8,36 +11,23 @@ import {
   EffectUnknownError,
   OnceRunner,
   type EffectLedger,
-  type FailedPart,
   type OnceCall,
 } from "../effects/effects.ts";
 import { Transcript, type AgentWork } from "../agent/work.ts";
-import type { TurnJournal } from "./journal.ts";
-import type { EffectCallOptions, EffectOutcome, TurnFacts } from "./turn-context.ts";
-import type { TurnEnvironment } from "./turn-environment.ts";
-import type { TurnFiles } from "./turn-files.ts";
-import { ApprovalPendingError, type AskingPlace } from "./turn-escalations.ts";
-import type { TurnSteps } from "./turn-steps.ts";
-import { StoppedError, type TurnStop } from "./turn-stop.ts";
-import { toldAt, type HandlersCall } from "./turn-told.ts";
+import type { EffectCallOptions, EffectOutcome } from "./turn-context.ts";
+import { ApprovalPendingError } from "./turn-escalations.ts";
+import { StoppedError } from "./turn-stop.ts";
+import type { ToolCallView } from "../../kernel/turn-events.ts";
+import { ToolCallEvents } from "../agent/tool-call-events.ts";
+import type { AnyTool, ToolContext } from "../agent/tool.ts";
+import type { Step } from "./step.ts";
+import { withTimeout } from "../../kernel/clock.ts";
+import { ownTroubleOf } from "../../durable/passing.ts";
 
 /** What a person has to be asked before the turn can go on; it ends the turn. */
 export type TurnQuestion = EffectUnknownError | ApprovalPendingError;
 
 type OnSettled = EffectCallOptions<unknown>["onSettled"];
-
-interface TurnEffectsOptions {
-  readonly held: ClaimedTurn;
-  readonly facts: TurnFacts;
-  readonly environment: TurnEnvironment;
-  readonly journal: TurnJournal;
-  readonly stop: TurnStop;
-  readonly steps: TurnSteps;
-  readonly files: TurnFiles;
-  readonly place: () => AskingPlace;
-  /** Called after a handler's `onSettled`: the state that it left outlives a stop. */
-  readonly onKept: () => void;
-}
 
 /**
  * What one life of a turn does to the outside: calls that run now, the approvals that they need,
@@ -45,7 +35,7 @@ interface TurnEffectsOptions {
  */
 export class TurnEffects {
   readonly approvals: Approvals;
-  readonly #options: TurnEffectsOptions;
+  readonly #turn: TurnParts;
   readonly #once: OnceRunner;
   readonly #running = new Set<Promise<unknown>>();
   /** Of the handler's own calls. */
@@ -58,24 +48,27 @@ export class TurnEffects {
   /** Effects that earlier lives of the turn have begun; looked up at the first question. */
   #begunBefore: Promise<readonly TurnEffect[]> | undefined;
 
-  constructor(options: TurnEffectsOptions) {
-    const { held, facts, environment, stop, files, place } = options;
-    this.#options = options;
+  constructor(turn: TurnParts) {
+    const { held, facts, environment, stop, files } = turn;
+    this.#turn = turn;
     this.approvals = new Approvals({
       held,
       facts,
       store: environment.store,
       reader: environment.approvals,
       signal: environment.lease,
-      place,
+      place: () => turn.route.place,
       locale: environment.locale,
     });
     this.#once = new OnceRunner({
       clock: environment.clock,
       isStopped: () => stop.isAsked,
-      ledger: ledgerOf(options),
+      ledger: ledgerOf(turn),
       keepFiles: (...call) => files.keep(...call),
-      onFailed: (part, call, error) => this.#tellFailed(part, call, error),
+      onFailed: (part, { name, key }, error) => {
+        const about = { turn: held.turn, session: held.session, tool: name, key };
+        logFailure(environment.logger, `a ${part} of a tool failed`, { error, facts: about });
+      },
     });
   }
 
@@ -94,19 +87,6 @@ export class TurnEffects {
     return work ? [work] : [];
   }
 
-  #note(place: string, { tool, name, input }: HandlersCall, outcome: EffectOutcome<unknown>): void {
-    this.#transcript ??= new Transcript(this.#options.place().service);
-    this.#options.files.note(outcome);
-    const changes = tool.effect !== "none";
-    this.#transcript.knows({ place, name, input, callId: undefined, changes }, outcome);
-  }
-
-  #tellFailed(part: FailedPart, { name, key }: OnceCall, error: unknown): void {
-    const { held, environment } = this.#options;
-    const facts = { turn: held.turn, session: held.session, tool: name, key };
-    logFailure(environment.logger, `a ${part} of a tool failed`, { error, facts });
-  }
-
   /** A call that the handler itself makes. */
   async call(
     { tool, name, input, view }: HandlersCall,
@@ -114,12 +94,17 @@ export class TurnEffects {
   ): Promise<EffectOutcome<unknown>> {
     assertKey(name, options);
     const { key: parts, onSettled } = options;
-    const { facts, steps, stop } = this.#options;
+    const { facts, steps, stop, route, files } = this.#turn;
     stop.signal.throwIfAborted();
     const step = steps.next(`call:${name}`);
     const key = [facts.effects, name, ...parts].join("/");
-    const onOutcome = (ended: EffectOutcome<unknown>): void =>
-      this.#note(step.path, { tool, name, input }, ended);
+    const onOutcome = (ended: EffectOutcome<unknown>): void => {
+      this.#transcript ??= new Transcript(route.place.service);
+      files.note(ended);
+      const changes = tool.effect !== "none";
+      const known = { place: step.path, name, input, callId: undefined, changes };
+      this.#transcript.knows(known, ended);
+    };
     if (step.past.is === "recorded") {
       const past = step.past.value as EffectOutcome<unknown>;
       onOutcome(past);
@@ -127,7 +112,7 @@ export class TurnEffects {
       this.#knows(key);
     }
 
-    const told = toldAt(step, view, this.#options);
+    const told = toldAt(step, view, this.#turn);
     const outcome = await told.around(step, { tool, name, input }, () =>
       step.once(() => {
         const parsed: unknown = tool.inputSchema.parse(input);
@@ -142,7 +127,7 @@ export class TurnEffects {
     call: Pick<OnceCall, "tool" | "name" | "input" | "key" | "onOutcome">,
     onSettled: OnSettled,
   ): Promise<EffectOutcome<unknown>> {
-    const { session, turn } = this.#options.held;
+    const { session, turn } = this.#turn.held;
     const permit = await this.#asking(this.approvals.permitFor(call));
     if (permit.is === "refused") {
       this.#settled(REFUSED, onSettled);
@@ -154,7 +139,11 @@ export class TurnEffects {
 
   /** Does an effect, and keeps the end of the turn waiting for it. */
   async once(call: OnceCall, onSettled?: OnSettled): Promise<EffectOutcome<unknown>> {
-    this.#assertNoneOpen(call);
+    // A handler or a model may go on after a call whose outcome is unknown: not with this tool.
+    for (const question of this.#questions.values()) {
+      const isOpen = question instanceof EffectUnknownError && question.tool === call.name;
+      if (isOpen && question.key !== call.key) throw question;
+    }
     const work = this.#runOnce(call, onSettled);
     this.#running.add(work);
     try {
@@ -172,7 +161,7 @@ export class TurnEffects {
    * whatever its tool says of itself now. Undefined: none has.
    */
   async keyBegunBefore(call: BegunCall): Promise<string | undefined> {
-    const { held, facts, environment } = this.#options;
+    const { held, facts, environment } = this.#turn;
     if (held.rows.length === 0) return undefined; // the first life
     const { store, lease } = environment;
     this.#begunBefore ??= store.effectsOf(held.turn, { signal: lease });
@@ -181,16 +170,8 @@ export class TurnEffects {
     return (await this.#begunBefore).find((effect) => isBegunCall(effect, call, approved))?.key;
   }
 
-  /** A handler or a model may go on after a call whose outcome is unknown: not with this tool. */
-  #assertNoneOpen({ name, key }: OnceCall): void {
-    for (const question of this.#questions.values()) {
-      const isOpen = question instanceof EffectUnknownError && question.tool === name;
-      if (isOpen && question.key !== key) throw question;
-    }
-  }
-
   async #runOnce(call: OnceCall, onSettled: OnSettled): Promise<EffectOutcome<unknown>> {
-    const { lease } = this.#options.environment;
+    const { lease } = this.#turn.environment;
     const outcome = await inToolSpan(
       call.name,
       () => this.#once.run(call, { signal: lease }),
@@ -219,7 +200,7 @@ export class TurnEffects {
       return await permit;
     } catch (error) {
       if (error instanceof ApprovalPendingError) {
-        this.#options.stop.assertMayBegin(); // a stopped turn makes no call, so it asks for none
+        this.#turn.stop.assertMayBegin(); // a stopped turn makes no call, so it asks for none
         this.#questions.set(error.escalation.subject, error);
       }
       throw error;
@@ -250,12 +231,13 @@ export class TurnEffects {
   #settled(outcome: EffectOutcome<unknown>, onSettled: OnSettled): void {
     if (!onSettled) return;
     onSettled(outcome);
-    this.#options.onKept();
+    const { output, route } = this.#turn;
+    output.keep(route.state?.snapshot());
   }
 
   #knows(key: string): void {
     this.#questions.delete(key);
-    this.#options.stop.knows(key);
+    this.#turn.stop.knows(key);
   }
 }
 
@@ -280,7 +262,7 @@ function assertKey(name: string, options: Partial<EffectCallOptions<unknown>> | 
 }
 
 /** The ledger of one life; an intent is stored in one statement with the journal so far. */
-function ledgerOf({ held, environment, journal }: TurnEffectsOptions): EffectLedger {
+function ledgerOf({ held, environment, journal }: TurnParts): EffectLedger {
   const { store, lease } = environment;
   const { turn, epoch } = held;
   return {
@@ -302,4 +284,103 @@ function ledgerOf({ held, environment, journal }: TurnEffectsOptions): EffectLed
     settle: (key, status, outcome) =>
       store.effectSettle({ turn, epoch, key, status, ...outcome }, { signal: lease }),
   };
+}
+
+/** A call as a handler makes it. */
+interface HandlersCall {
+  readonly tool: AnyTool;
+  readonly name: string;
+  readonly input: unknown;
+  readonly view?: ToolCallView | undefined;
+}
+
+/**
+ * Tells a handler's call under a place inside of its own: a call that was only told is none that
+ * the next life has to make.
+ */
+function toldAt(
+  step: Step,
+  view: ToolCallView | undefined,
+  { facts, environment, steps }: TurnParts,
+): ToolCallEvents {
+  const place = step.inside().next("told");
+  return new ToolCallEvents({
+    turnId: facts.turnId,
+    clock: environment.clock,
+    view,
+    isShown: true,
+    told: place.events,
+    emit: (event) => steps.store(place, event),
+  });
+}
+
+/**
+ * What a handler reads from the outside: recorded, told, over after the tool's timeout, and cut off
+ * by a stop. A read that fails fails no turn. Source: docs/spec/conversation §4.
+ */
+export async function readOutside(
+  turn: TurnParts,
+  call: HandlersCall,
+): Promise<EffectOutcome<unknown>> {
+  assertReads(call);
+  const step = turn.steps.next(`read:${call.name}`);
+  const told = toldAt(step, call.view, turn);
+  const read = (signal: AbortSignal) =>
+    inToolSpan(
+      call.name,
+      () => readOnce(turn, call, { path: step.path, signal }),
+      (ended) => (ended.status === "failed" ? ended.error.code : undefined),
+    );
+  const outcome = await told.around(
+    step,
+    call,
+    () => turn.steps.doWork(step, read) as Promise<EffectOutcome<unknown>>,
+  );
+  turn.files.note(outcome);
+  return outcome;
+}
+
+async function readOnce(
+  { facts, environment, files }: TurnParts,
+  { tool, name, input }: HandlersCall,
+  { path, signal }: { path: string; signal: AbortSignal },
+): Promise<EffectOutcome<unknown>> {
+  const { clock, logger } = environment;
+  const { turnId: turn, session, effects } = facts;
+  const context: Omit<ToolContext, "signal"> = {
+    session,
+    turn,
+    agent: name,
+    key: `${effects}/${turn}/${path}`,
+    attempt: 1,
+  };
+  const late = (): DureError =>
+    new DureError("TOOL_TIMEOUT", `${name} did not answer within ${tool.timeoutMs} ms.`, {
+      class: "unavailable",
+    });
+  try {
+    const parsed: unknown = tool.inputSchema.parse(input);
+    const patience = { ms: tool.timeoutMs, signal };
+    const result: unknown = await withTimeout(clock, patience, late, async (callSignal) =>
+      tool.execute(parsed, { ...context, signal: callSignal }, { signal: callSignal }),
+    );
+    const kept = jsonCopy(result, `What the tool "${name}" gave`);
+    const made = await files.keep(name, result, { signal });
+    return { status: "done", result: kept, files: made };
+  } catch (error) {
+    signal.throwIfAborted();
+    if (ownTroubleOf(error)) throw error;
+    logFailure(logger, "a read of a handler failed", { error, facts: { turn, session, name } });
+    const code = codeOf(error) ?? "TOOL_FAILED";
+    return { status: "failed", error: { code, message: messageOf(error) } };
+  }
+}
+
+/** What has an effect is in the ledger, and a read is not. */
+function assertReads({ tool, name }: HandlersCall): void {
+  if (tool.effect === "none") return;
+  throw new DureError("TOOL_INVALID", `${name} is read, and its tool has an effect.`, {
+    class: "input",
+    hint: `Call it with turn.call("${name}", tool, input, { key }), or declare effect: "none".`,
+  });
 }

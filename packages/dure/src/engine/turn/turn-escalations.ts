@@ -1,3 +1,5 @@
+/** What people are asked at the end of a turn, in words. */
+
 import { createHash } from "node:crypto";
 import { DureError } from "../../kernel/errors.ts";
 import {

@@ -1,6 +1,7 @@
+/** The files that tools make in a turn. */
+
+import type { TurnParts } from "./turn-parts.ts";
 import { ownTroubleOf } from "../../durable/passing.ts";
-import type { Files } from "../../durable/files/files.ts";
-import type { ClaimedTurn } from "../../durable/turns.ts";
 import { codeOf, messageOf } from "../../kernel/errors.ts";
 import {
   type FileRef,
@@ -8,27 +9,20 @@ import {
   MAX_MESSAGE_FILES,
   type MadeFiles,
 } from "../../kernel/files.ts";
-import type { Logger } from "../../kernel/logger.ts";
 import { filesOfResult, type GivenFile } from "../agent/file-result.ts";
 import type { EffectOutcome, TurnFacts } from "./turn-context.ts";
 
 /** Refused files of one result that are told by name. */
 const MOST_REFUSED = 20;
 
-interface TurnFilesOptions {
-  readonly held: Pick<ClaimedTurn, "tenant" | "session" | "turn" | "epoch">;
-  readonly files: Files;
-  readonly logger: Logger;
-}
-
 /** Files that tools make in one life of a turn: stored before their result is recorded. */
 export class TurnFiles {
-  readonly #options: TurnFilesOptions;
+  readonly #turn: Pick<TurnParts, "held" | "environment">;
   /** By id, the newest last. */
   readonly #made = new Map<string, FileRef>();
 
-  constructor(options: TurnFilesOptions) {
-    this.#options = options;
+  constructor(turn: Pick<TurnParts, "held" | "environment">) {
+    this.#turn = turn;
   }
 
   /**
@@ -77,35 +71,33 @@ export class TurnFiles {
       const line = `${wordsOf(name)}: a result takes ${MAX_MESSAGE_FILES} files`;
       refused.push({ code: "FILES_TOO_MANY", line });
     }
-    if (refused.length > 0) this.#warn(tool, refused);
+    if (refused.length > 0) {
+      // A name may quote what a person has said: it stands at debug. Source: docs/spec/platform §7.
+      const { held, environment } = this.#turn;
+      const { turn, session } = held;
+      const codes = refused.map(({ code }) => code);
+      const said = `${refused.length} files that ${tool} made could not be kept`;
+      environment.logger.warn({ turn, session, tool, codes }, said);
+      environment.logger.debug({ turn, lines: refused.map(({ line }) => line) }, said);
+    }
     return { kept, refused: refused.map(({ line }) => line) };
   }
 
   async #put({ name, bytes }: GivenFile, signal: AbortSignal): Promise<FileRef | Refused> {
-    const { held, files } = this.#options;
+    const { held, environment } = this.#turn;
     const { tenant, session, turn, epoch } = held;
     if (!(bytes instanceof Uint8Array)) {
       return { code: "FILE_EMPTY", line: `${wordsOf(name)}: it has no bytes` };
     }
     const file = { tenant, session, name, bytes, turn, epoch };
     try {
-      return await files.put(file, { signal });
+      return await environment.files.put(file, { signal });
     } catch (error) {
       signal.throwIfAborted();
       if (ownTroubleOf(error)) throw error;
       const code = codeOf(error) ?? "INTERNAL";
       return { code, line: `${wordsOf(name)}: ${messageOf(error)}` };
     }
-  }
-
-  /** A name may quote what a person has said: it stands at debug. Source: docs/spec/platform §7. */
-  #warn(tool: string, refused: readonly Refused[]): void {
-    const { held, logger } = this.#options;
-    const { turn, session } = held;
-    const codes = refused.map(({ code }) => code);
-    const said = `${refused.length} files that ${tool} made could not be kept`;
-    logger.warn({ turn, session, tool, codes }, said);
-    logger.debug({ turn, lines: refused.map(({ line }) => line) }, said);
   }
 }
 

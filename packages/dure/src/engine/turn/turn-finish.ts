@@ -1,3 +1,5 @@
+/** The one statement that ends a turn: `DONE`, with all that the turn leaves. */
+
 import type { JsonObject } from "../../kernel/json.ts";
 import type { Done } from "../../kernel/turn-events.ts";
 import type { FinishedTurn, FinishedFlow } from "../../durable/turns.ts";
@@ -11,7 +13,7 @@ import { leaving, stopRows, type StopElsewhere } from "./pass-through.ts";
 import { questionAsked, type Question } from "./question.ts";
 import { sessionAfter } from "./session-state.ts";
 import { approvalsIn, type TurnEscalation } from "./turn-escalations.ts";
-import { workOf, type TurnParts } from "./turn-parts.ts";
+import type { TurnParts } from "./turn-parts.ts";
 
 /** What is stored with `DONE` besides the answer. */
 interface FinishOptions {
@@ -199,7 +201,7 @@ export class TurnFinish {
       files: facts.files,
       continues: facts.callerTools?.results !== undefined,
       answer: output.remembered ?? payload.message,
-      work: workOf(this.#parts),
+      work: this.#parts.work(),
       calls: payload.handedCalls,
       failed: payload.error !== undefined && !WAITS.has(payload.error.code),
     });

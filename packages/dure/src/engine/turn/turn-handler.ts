@@ -1,8 +1,10 @@
+/** What a turn is for: the service and flow are chosen, and the flow's handler runs. */
+
 import { DureError } from "../../kernel/errors.ts";
 import { TURN_EVENT_TYPES, type TurnEvent } from "../../kernel/turn-events.ts";
 import { takesNoCallerTools } from "../caller/caller-tools.ts";
 import { closed, refusalOfResults } from "../caller/handed-out.ts";
-import { bringFiles } from "./files-elsewhere.ts";
+import { bringFiles } from "./remote-turns.ts";
 import type { RemoteService } from "../remote/remote-service.ts";
 import type { DonePayload, Service } from "../service/service.ts";
 import { hearAnswers } from "./heard-answers.ts";
@@ -14,17 +16,17 @@ import type { TurnParts } from "./turn-parts.ts";
  * is to say.
  */
 export async function handleTurn(parts: TurnParts): Promise<DonePayload> {
-  const { route, agents, stop } = parts;
+  const { route, stop } = parts;
   stop.signal.throwIfAborted();
   assertCallsOpen(parts);
   await hearAnswers(parts);
-  const leaf = await route.choose(agents);
+  const leaf = await route.choose();
   if (leaf.kind === "remote") return passOn(leaf, parts);
 
   assertTakesCaller(leaf, parts);
   route.open(leaf);
   const intent = route.intentOf(leaf);
-  if (intent !== undefined) await route.classify(leaf, intent, agents);
+  if (intent !== undefined) await route.classify(leaf, intent);
   route.chooseFlow(leaf);
   return runFlow(leaf, parts);
 }

@@ -1,36 +1,24 @@
+/** Which service and which flow answer a turn. */
+
+import type { TurnParts } from "./turn-parts.ts";
 import { codeOf, DureError } from "../../kernel/errors.ts";
 import { compacted, isObject, type JsonObject } from "../../kernel/json.ts";
-import type { Logger } from "../../kernel/logger.ts";
 import { ownTroubleOf } from "../../durable/passing.ts";
-import type { ClaimedTurn } from "../../durable/turns.ts";
-import type { AnyService, CombinedService, LeafService } from "../service/combine.ts";
+import type { CombinedService, LeafService } from "../service/combine.ts";
 import { DivergedError } from "./journal.ts";
 import { answeringOf, readQuestion, type Answering, type Question } from "./question.ts";
 import type { Service } from "../service/service.ts";
 import { enter, isMidFlow, openState, type OpenTask, type SessionState } from "./session-state.ts";
 import type { StateManager } from "./state.ts";
-import type { TurnAgents } from "./turn-agents.ts";
-import type { AgentOutcome, TurnFacts } from "./turn-context.ts";
+import type { AgentOutcome } from "./turn-context.ts";
 import type { AskingPlace } from "./turn-escalations.ts";
 import type { Step } from "./step.ts";
-import type { TurnSteps } from "./turn-steps.ts";
-import type { TurnStop } from "./turn-stop.ts";
-
-interface TurnRouteOptions {
-  readonly held: ClaimedTurn;
-  readonly facts: TurnFacts;
-  readonly logger: Logger;
-  readonly stop: TurnStop;
-  readonly steps: TurnSteps;
-  /** Absent: no living process has it. */
-  readonly service: AnyService | undefined;
-}
 
 /** Which service and which flow answer one turn, and the state that they find. */
 export class TurnRoute {
   /** What the session was asked last. */
   readonly question: Question | undefined;
-  readonly #options: TurnRouteOptions;
+  readonly #turn: TurnParts;
   #session: SessionState;
   #leaf: LeafService | undefined;
   #isVisit = false;
@@ -39,9 +27,9 @@ export class TurnRoute {
   #scenario = "";
   #flow = "";
 
-  constructor(options: TurnRouteOptions) {
-    this.#options = options;
-    this.#session = { services: {}, ...(options.held.state as Partial<SessionState>) };
+  constructor(turn: TurnParts) {
+    this.#turn = turn;
+    this.#session = { services: {}, ...(turn.held.state as Partial<SessionState>) };
     this.question = readQuestion(this.#session.question);
   }
 
@@ -75,11 +63,11 @@ export class TurnRoute {
 
   /** Whether the message can answer the question that the person was shown last. */
   get answering(): Answering {
-    return answeringOf(this.question, { ...this.#options.facts, service: this.place.service });
+    return answeringOf(this.question, { ...this.#turn.facts, service: this.place.service });
   }
 
   get place(): AskingPlace {
-    return { service: this.#leaf?.name ?? this.#options.held.service, flow: this.#flow };
+    return { service: this.#leaf?.name ?? this.#turn.held.service, flow: this.#flow };
   }
 
   /** The task whose question this turn takes back, for another service answers the person. */
@@ -98,14 +86,14 @@ export class TurnRoute {
 
   // --- which service
 
-  async choose(agents: TurnAgents): Promise<LeafService> {
-    const root = this.#options.service!;
-    this.#leaf = root.kind === "combined" ? await this.#chooseOf(root, agents) : root;
+  async choose(): Promise<LeafService> {
+    const root = this.#turn.service!;
+    this.#leaf = root.kind === "combined" ? await this.#chooseOf(root) : root;
     return this.#leaf;
   }
 
-  async #chooseOf(root: CombinedService, agents: TurnAgents): Promise<LeafService> {
-    const { facts } = this.#options;
+  async #chooseOf(root: CombinedService): Promise<LeafService> {
+    const { facts } = this.#turn;
     const asked = facts.escalation?.context["service"];
     const asking = typeof asked === "string" ? root.services.get(asked) : undefined;
     if (asking) {
@@ -114,9 +102,13 @@ export class TurnRoute {
     }
 
     const active = this.#activeOf(root);
-    if (active && this.#staysWith(root, active)) return active;
+    const isWithin = active !== undefined && isMidFlow(this.#session, active);
+    if (active && facts.author === "system") return active;
+    if (isWithin && !root.asksToLeave(facts.message)) return active;
 
-    const name = await this.#routedName(root, agents);
+    const step = this.#turn.steps.nextRoute();
+    const cheap = root.router.kind === "function";
+    const name = await step.once(() => this.#askRouter(root, step), { cheap });
     const chosen = root.services.get(name);
     if (!chosen) {
       throw new DureError(
@@ -135,20 +127,8 @@ export class TurnRoute {
     return active === undefined ? undefined : root.services.get(active);
   }
 
-  #staysWith(root: CombinedService, active: LeafService): boolean {
-    const { facts } = this.#options;
-    if (facts.author === "system") return true;
-    return isMidFlow(this.#session, active) && !root.asksToLeave(facts.message);
-  }
-
-  #routedName(root: CombinedService, agents: TurnAgents): Promise<string> {
-    const step = this.#options.steps.nextRoute();
-    const cheap = root.router.kind === "function";
-    return step.once(() => this.#askRouter(root, agents, step), { cheap });
-  }
-
-  async #askRouter(root: CombinedService, agents: TurnAgents, step: Step): Promise<string> {
-    const { facts, stop } = this.#options;
+  async #askRouter(root: CombinedService, step: Step): Promise<string> {
+    const { facts, stop, agents } = this.#turn;
     const { router } = root;
     const services = [...root.services.keys()];
     if (router.kind === "function") {
@@ -179,7 +159,7 @@ export class TurnRoute {
 
   /** The agent (a key) that is asked for the scenario before a flow is chosen. */
   intentOf(leaf: Service): string | undefined {
-    const { author, escalation } = this.#options.facts;
+    const { author, escalation } = this.#turn.facts;
     if (author !== "person" || escalation) return undefined;
     return isMidFlow(this.#session, leaf, this.#state) ? undefined : leaf.intent;
   }
@@ -191,7 +171,7 @@ export class TurnRoute {
 
   /** The flow that asked a person, else what the service's router says of the scenario. */
   #flowKey(leaf: Service): string {
-    const { facts } = this.#options;
+    const { facts } = this.#turn;
     const asked = facts.escalation?.context["flow"];
     if (typeof asked === "string" && asked in leaf.flows) return asked;
     if (!leaf.router) return this.#scenario;
@@ -199,8 +179,8 @@ export class TurnRoute {
   }
 
   /** The scenario by the intent agent. Its failure keeps what there is and never ends the turn. */
-  async classify(leaf: Service, key: string, agents: TurnAgents): Promise<void> {
-    const { facts, held, logger, steps } = this.#options;
+  async classify(leaf: Service, key: string): Promise<void> {
+    const { facts, held, environment, steps, agents } = this.#turn;
     const label = facts.locale.startsWith("en") ? "Understanding" : "의도 파악 중";
     try {
       const options = { show: false, temperature: 0 };
@@ -209,7 +189,7 @@ export class TurnRoute {
       this.#scenario = scenarioIn(data) ?? this.#scenario;
     } catch (error) {
       if (this.#isControl(error)) throw error;
-      logger.warn(
+      environment.logger.warn(
         { turn: held.turn, code: codeOf(error) },
         "the intent agent failed; the scenario stays as it was",
       );
@@ -219,7 +199,7 @@ export class TurnRoute {
   /** Whether an error ends this life, so that it is no failure of the agent that was asked. */
   #isControl(error: unknown): boolean {
     return (
-      this.#options.stop.signal.aborted ||
+      this.#turn.stop.signal.aborted ||
       ownTroubleOf(error) !== undefined ||
       error instanceof DivergedError ||
       codeOf(error) === "TURN_CLOSED"
@@ -230,19 +210,16 @@ export class TurnRoute {
 
   /** The stored state. Absent where it cannot be read: it stays stored as it is. */
   stateBefore(): JsonObject | undefined {
-    const leaf = this.#leaf ?? this.#leafBefore();
+    const { service } = this.#turn;
+    // Where the person is, of a turn that ends before a service is chosen.
+    const before = service?.kind === "combined" ? this.#activeOf(service) : service;
+    const leaf = this.#leaf ?? before;
     if (leaf?.kind !== "service") return undefined;
     try {
       return openState(this.#session, leaf).snapshot();
     } catch {
       return undefined;
     }
-  }
-
-  /** Where the person is, of a turn that ends before a service is chosen. */
-  #leafBefore(): LeafService | undefined {
-    const { service } = this.#options;
-    return service?.kind === "combined" ? this.#activeOf(service) : service;
   }
 }
 

@@ -1,3 +1,5 @@
+/** One life of one turn, from its claim to its end. */
+
 import { codeOf, DureError } from "../../kernel/errors.ts";
 import { ownTroubleOf } from "../../durable/passing.ts";
 import type { ClaimedTurn } from "../../durable/turns.ts";
@@ -9,7 +11,7 @@ import type { DonePayload } from "../service/service.ts";
 import { DivergedError, type TurnJournal } from "./journal.ts";
 import { TurnFinish } from "./turn-finish.ts";
 import { handleTurn } from "./turn-handler.ts";
-import { turnParts, type TurnParts, type TurnStart } from "./turn-parts.ts";
+import { TurnParts, type TurnStart } from "./turn-parts.ts";
 import { StoppedError } from "./turn-stop.ts";
 import { TurnTrouble, type RunEnd } from "./turn-trouble.ts";
 
@@ -35,7 +37,7 @@ export class TurnRun {
 
   constructor(start: TurnStart) {
     this.held = start.held;
-    this.#parts = turnParts(start);
+    this.#parts = new TurnParts(start);
     this.#finish = new TurnFinish(this.#parts);
     this.#trouble = new TurnTrouble(this.#parts, this.#finish);
     this.finished = this.#run();

@@ -1,12 +1,11 @@
+/** The steps of a handler in their order, with the events that each of them tells. */
+
+import type { TurnParts } from "./turn-parts.ts";
 import { createHash } from "node:crypto";
 import { compacted, jsonCopy } from "../../kernel/json.ts";
 import type { TurnEvent } from "../../kernel/turn-events.ts";
-import type { ClaimedTurn } from "../../durable/turns.ts";
-import type { TurnJournal } from "./journal.ts";
-import { ShownText } from "./shown-text.ts";
+import type { JournalRow } from "../../durable/turns.ts";
 import { Places, type Step, type Versions } from "./step.ts";
-import type { TurnEnvironment } from "./turn-environment.ts";
-import type { TurnStop } from "./turn-stop.ts";
 
 /** The work of a step; its result is recorded. */
 export type StepWork = (signal: AbortSignal) => unknown;
@@ -16,10 +15,7 @@ export type StepWork = (signal: AbortSignal) => unknown;
  * stored under its place.
  */
 export class TurnSteps {
-  readonly #held: ClaimedTurn;
-  readonly #journal: TurnJournal;
-  readonly #stop: TurnStop;
-  readonly #environment: Pick<TurnEnvironment, "store" | "clock" | "lease">;
+  readonly #turn: TurnParts;
   /**
    * A release that changes the order of steps raises the version; turns of the old one end, unless
    * the handler has looked at it: then this is undefined.
@@ -29,30 +25,17 @@ export class TurnSteps {
   /** Steps of events that handlers pass on themselves. */
   readonly #origins = new WeakMap<TurnEvent, Step>();
   readonly #shown: ShownText;
-  readonly #stage: () => string | undefined;
   /** The end of the last agent, which tells the stage that its outcome leads to. */
   #ended: { readonly step: Named; readonly event: AgentDoneEvent } | undefined;
   /** How many numbers and ids were derived. */
   #derived = 0;
 
-  constructor(options: {
-    held: ClaimedTurn;
-    journal: TurnJournal;
-    stop: TurnStop;
-    environment: Pick<TurnEnvironment, "store" | "clock" | "lease">;
-    /** Of the service as this process has it. */
-    version: string;
-    /** Where the service's state stands. */
-    stage: () => string | undefined;
-  }) {
-    this.#held = options.held;
-    this.#journal = options.journal;
-    this.#stop = options.stop;
-    this.#environment = options.environment;
-    this.#versions = { began: options.held.version, now: options.version };
-    this.#places = new Places(options.journal);
-    this.#shown = new ShownText(options.held.rows);
-    this.#stage = options.stage;
+  constructor(turn: TurnParts) {
+    const { held, journal, service } = turn;
+    this.#turn = turn;
+    this.#versions = { began: held.version, now: service?.version ?? held.version };
+    this.#places = new Places(journal);
+    this.#shown = new ShownText(held.rows);
   }
 
   /** What the person has seen so far. */
@@ -72,19 +55,19 @@ export class TurnSteps {
 
   versionRead(): string {
     this.#versions = undefined;
-    return this.#held.version;
+    return this.#turn.held.version;
   }
 
   async run(name: string, work: StepWork): Promise<unknown> {
-    this.#stop.signal.throwIfAborted();
+    this.#turn.stop.signal.throwIfAborted();
     return this.doWork(this.next(`step:${name}`), work);
   }
 
   /** Does the work of a handler's or an agent's step, unless it is recorded. */
   doWork(step: Step, work: StepWork): Promise<unknown> {
-    const { signal } = this.#stop;
+    const { signal } = this.#turn.stop;
     return step.once(async () => {
-      this.#stop.assertMayBegin();
+      this.#turn.stop.assertMayBegin();
       await this.goesOutside();
       const value = await work(signal);
       signal.throwIfAborted();
@@ -98,13 +81,14 @@ export class TurnSteps {
    */
   async goesOutside(): Promise<void> {
     this.tellEnded();
-    const { turn, epoch } = this.#held;
-    if (this.#journal.owesResults) await this.#journal.flushResults();
-    await this.#environment.store.confirm(turn, epoch, { signal: this.#environment.lease });
+    const { held, journal, environment } = this.#turn;
+    const { store, lease } = environment;
+    if (journal.owesResults) await journal.flushResults();
+    await store.confirm(held.turn, held.epoch, { signal: lease });
   }
 
   now(): number {
-    return this.next("now").onceNow(() => this.#environment.clock.now(), { cheap: true });
+    return this.next("now").onceNow(() => this.#turn.environment.clock.now(), { cheap: true });
   }
 
   random(): number {
@@ -118,7 +102,7 @@ export class TurnSteps {
   /** Not recorded: it follows from the turn and the order of calls. */
   #derive(name: string): Buffer {
     return createHash("sha256")
-      .update(`${this.#held.turn}/${name}/${++this.#derived}`)
+      .update(`${this.#turn.held.turn}/${name}/${++this.#derived}`)
       .digest();
   }
 
@@ -136,7 +120,7 @@ export class TurnSteps {
 
   store(step: Named, event: TurnEvent): void {
     this.tellEnded();
-    if (this.#stop.isAsked) return; // a stopped turn that still settles an effect shows nothing more
+    if (this.#turn.stop.isAsked) return; // a stopped turn that still settles an effect shows nothing more
     if (event.type === "AGENT_DONE") this.#ended = { step, event };
     else this.#tell(step, event);
   }
@@ -149,15 +133,49 @@ export class TurnSteps {
     if (!this.#ended) return;
     const { step, event } = this.#ended;
     this.#ended = undefined;
-    const stage = this.#stage() ?? event.data.stage; // one on another server has told it
+    const stage = this.#turn.route.state?.stage ?? event.data.stage; // one on another server has told it
     this.#tell(step, { ...event, data: compacted({ ...event.data, stage }) });
   }
 
   #tell({ path, name }: Named, event: TurnEvent): void {
     this.#shown.take(path, event);
-    this.#journal.event(path, name, event);
+    this.#turn.journal.event(path, name, event);
   }
 }
 
 type Named = Pick<Step, "path" | "name">;
 type AgentDoneEvent = Extract<TurnEvent, { type: "AGENT_DONE" }>;
+
+/**
+ * What a person has seen of a turn's text, over all its lives. Of an agent that is called again,
+ * what it says then.
+ */
+export class ShownText {
+  readonly #parts = new Map<string, string>();
+  /** By place, the part that its text belongs to: on another server several agents may speak. */
+  readonly #speaking = new Map<string, string>();
+
+  /** @param rows of the turn's journal: what earlier lives have shown. */
+  constructor(rows: readonly JournalRow[]) {
+    for (const { place, type, data } of rows) {
+      this.take(place.slice(0, place.indexOf(" ")), { type, data } as TurnEvent);
+    }
+  }
+
+  /** @param place path of the step whose event it is. */
+  take(place: string, event: TurnEvent): void {
+    if (event.type === "AGENT_START") {
+      const part = `${place} ${event.data.agent}`;
+      this.#speaking.set(place, part);
+      if (event.data.restart) this.#parts.delete(part);
+    }
+    if (event.type === "LLM_TOKEN") {
+      const part = this.#speaking.get(place) ?? place;
+      this.#parts.set(part, (this.#parts.get(part) ?? "") + event.data);
+    }
+  }
+
+  get text(): string {
+    return [...this.#parts.values()].join("");
+  }
+}

@@ -1,6 +1,8 @@
-import type { Clock } from "../../kernel/clock.ts";
+/** The two moments of a stop: when it is asked for, and when the work is cut. */
+
 import { DureError } from "../../kernel/errors.ts";
-import type { ClaimedTurn, TurnStore } from "../../durable/turns.ts";
+import type { TurnStore } from "../../durable/turns.ts";
+import type { TurnParts } from "./turn-parts.ts";
 
 export class StoppedError extends DureError {
   constructor() {
@@ -17,10 +19,7 @@ export class StoppedError extends DureError {
  * over records alone. If it does not get there in time, it is cut.
  */
 export class TurnStop {
-  readonly #held: ClaimedTurn;
-  readonly #store: Pick<TurnStore, "effectsOf">;
-  readonly #clock: Clock;
-  readonly #lease: AbortSignal;
+  readonly #turn: Pick<TurnParts, "held" | "environment">;
   #asked: StoppedError | undefined;
   /**
    * Follows both. It does not listen to the lease: a signal walks through all its listeners for
@@ -33,17 +32,9 @@ export class TurnStop {
   readonly #owed = new Set<string>();
   #settling: Promise<void> | undefined;
 
-  constructor(options: {
-    held: ClaimedTurn;
-    store: Pick<TurnStore, "effectsOf">;
-    clock: Clock;
-    lease: AbortSignal;
-  }) {
-    this.#held = options.held;
-    this.#store = options.store;
-    this.#clock = options.clock;
-    this.#lease = options.lease;
-    if (this.#lease.aborted) this.leaseLost();
+  constructor(turn: Pick<TurnParts, "held" | "environment">) {
+    this.#turn = turn;
+    if (turn.environment.lease.aborted) this.leaseLost();
   }
 
   /** Of everything that the turn runs. */
@@ -59,7 +50,7 @@ export class TurnStop {
   ask(): void {
     if (this.isAsked) return;
     this.#asked = new StoppedError();
-    if (this.#held.epoch === FIRST_EPOCH) this.#cutNow();
+    if (this.#turn.held.epoch === FIRST_EPOCH) this.#cutNow();
     else this.#settling = this.#cutWhenSettled();
   }
 
@@ -93,8 +84,8 @@ export class TurnStop {
   async lostEffects(): Promise<
     readonly { readonly key: string; readonly tool: string; readonly input: unknown }[]
   > {
-    if (this.#held.epoch === FIRST_EPOCH) return [];
-    const effects = await this.#store.effectsOf(this.#held.turn, { signal: this.#lease });
+    if (this.#turn.held.epoch === FIRST_EPOCH) return [];
+    const effects = await this.#effects();
     return effects.filter(
       ({ key, status }) => (status === "intent" || status === "unknown") && !this.#known.has(key),
     );
@@ -102,20 +93,26 @@ export class TurnStop {
 
   /** The lease is over: nothing more may be written. */
   leaseLost(): void {
-    this.#cut.abort(this.#lease.reason);
+    this.#cut.abort(this.#turn.environment.lease.reason);
   }
 
   async #cutWhenSettled(): Promise<void> {
     try {
-      for (const { key } of await this.#store.effectsOf(this.#held.turn, { signal: this.#lease })) {
+      for (const { key } of await this.#effects()) {
         if (!this.#known.has(key)) this.#owed.add(key);
       }
     } catch {
       // Cut, fenced or refused: the next write of this life reports it.
     }
     if (this.#owed.size === 0) return this.#cutNow();
-    const cancel = this.#clock.after(MAX_REPLAY_MS, () => this.#cutNow());
+    const cancel = this.#turn.environment.clock.after(MAX_REPLAY_MS, () => this.#cutNow());
     this.#cut.signal.addEventListener("abort", cancel, { once: true });
+  }
+
+  /** Those that this life and earlier ones have begun. */
+  #effects(): ReturnType<TurnStore["effectsOf"]> {
+    const { held, environment } = this.#turn;
+    return environment.store.effectsOf(held.turn, { signal: environment.lease });
   }
 
   #cutNow(): void {

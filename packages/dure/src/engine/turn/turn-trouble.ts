@@ -1,3 +1,5 @@
+/** The end of a turn whose handler did not come to its own end. */
+
 import { codeOf, DureError, messageOf } from "../../kernel/errors.ts";
 import type { JsonObject } from "../../kernel/json.ts";
 import type { TurnError } from "../../kernel/turn-events.ts";
@@ -25,7 +27,7 @@ import {
   type TurnEscalation,
 } from "./turn-escalations.ts";
 import type { TurnFinish } from "./turn-finish.ts";
-import { workOf, type TurnParts } from "./turn-parts.ts";
+import type { TurnParts } from "./turn-parts.ts";
 import { StoppedError, type TurnStop } from "./turn-stop.ts";
 
 /**
@@ -46,6 +48,8 @@ interface Trouble {
   readonly isStop: boolean;
   /** A person has to answer first; the turn keeps its stage. */
   readonly waits: boolean;
+  /** People are asked about it; it ends in its own way even when a stop was asked for meanwhile. */
+  readonly isAsked: boolean;
 }
 
 /**
@@ -73,21 +77,21 @@ export class TurnTrouble {
 
   /** The state is as before the turn, except what settled effects have written. */
   async end(error: unknown): Promise<string | null> {
-    const { stop, effects, output, elsewhere } = this.#parts;
+    const { stop, effects, output, elsewhere, route } = this.#parts;
     this.#isEnding = true;
     effects.approvals.unsettle();
     const trouble = troubleOf(error, stop);
-    const { isStop, waits, code } = trouble;
+    const { isStop, waits, isAsked, code } = trouble;
     this.#finish.escalations = [...this.#unwritten, ...(await this.#askedBy(trouble))];
     if (isStop || code === "REMOTE_TIMEOUT") elsewhere.stopAll();
     if (!isStop && !waits) this.#log(trouble);
 
-    const state = this.#stateAfter(trouble);
+    // A turn that waits for a person keeps its stage; every other one drops what no settled effect
+    // has written.
+    const state = waits ? route.state?.snapshot() : (output.kept ?? route.stateBefore());
     const payload = this.#payloadOf(error, state);
     if (!waits) output.dropUnsettledFlows();
     output.hooks.length = 0;
-    // What people are asked about ends in its own way even when a stop was asked for meanwhile.
-    const isAsked = waits || error instanceof DivergedError;
     const result = await this.#finish.store(payload, {
       stopped: isStop || (isAsked && stop.isAsked),
       state,
@@ -121,16 +125,6 @@ export class TurnTrouble {
     });
   }
 
-  /**
-   * A turn that waits for a person keeps its stage; every other one drops what no settled effect
-   * has written.
-   */
-  #stateAfter({ waits }: Trouble): JsonObject | undefined {
-    const { route, output } = this.#parts;
-    if (waits) return route.state?.snapshot();
-    return output.kept ?? route.stateBefore();
-  }
-
   #memoryOfStopped(): Memory {
     const { memory, facts, steps } = this.#parts;
     const about = {
@@ -140,7 +134,7 @@ export class TurnTrouble {
     };
     const said = {
       content: steps.shownText,
-      work: workOf(this.#parts),
+      work: this.#parts.work(),
       interrupted: true,
     } as const;
     const question = questionOf(memory, about);
@@ -230,8 +224,8 @@ export class TurnTrouble {
    * Else the turn rests, and another life begins later.
    */
   async endWithout(error: unknown): Promise<RunEnd> {
-    const { held, environment } = this.#parts;
-    const { logger, lease } = environment;
+    const { held, environment, journal } = this.#parts;
+    const { logger, lease, store, locale } = environment;
     const facts = { turn: held.turn, session: held.session };
     for (const end of [() => this.end(error), () => this.#endBare(error)]) {
       if (isTakenOver(error) || codeOf(error) === "TURN_CLOSED" || lease.aborted) {
@@ -239,7 +233,9 @@ export class TurnTrouble {
       }
       if (ownTroubleOf(error)) return this.#interrupted(error);
       try {
-        await this.#escalateUnwritten(error);
+        journal.abandon();
+        const effects = await store.effectsOf(held.turn, { signal: lease });
+        this.#unwritten = [unwrittenEscalation(held, locale, messageOf(error), effects)];
         const next = await end();
         logFailure(logger, "what a turn had done could not be stored; it ended without", {
           error,
@@ -269,13 +265,6 @@ export class TurnTrouble {
     return { end: "interrupted", next: null };
   }
 
-  async #escalateUnwritten(error: unknown): Promise<void> {
-    const { held, environment, journal } = this.#parts;
-    journal.abandon();
-    const effects = await environment.store.effectsOf(held.turn, { signal: environment.lease });
-    this.#unwritten = [unwrittenEscalation(held, environment.locale, messageOf(error), effects)];
-  }
-
   async #endBare(error: unknown): Promise<string | null> {
     const { facts, environment } = this.#parts;
     const message = troubleText(error, facts.locale);
@@ -290,11 +279,13 @@ export class TurnTrouble {
 
 function troubleOf(error: unknown, stop: TurnStop): Trouble {
   const code = codeOf(error) ?? "INTERNAL";
+  const waits = code === "EFFECT_UNKNOWN" || code === "APPROVAL_PENDING";
   return {
     error,
     code,
     isStop: code === "TURN_STOPPED" && stop.isAsked,
-    waits: code === "EFFECT_UNKNOWN" || code === "APPROVAL_PENDING",
+    waits,
+    isAsked: waits || error instanceof DivergedError,
   };
 }
 

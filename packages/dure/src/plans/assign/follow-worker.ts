@@ -1,3 +1,5 @@
+/** Follows a worker until its end, and what it reports. */
+
 import { DureError } from "../../kernel/errors.ts";
 import type {
   Assignment,

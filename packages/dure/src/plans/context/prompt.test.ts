@@ -2,7 +2,7 @@ import { FULL } from "../../kernel/test-tiers.ts";
 import { setImmediate } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { parsePlan } from "../plan-file.ts";
-import { scopeOf } from "../port-scope.ts";
+import { scopeOf } from "../port/member-scope.ts";
 import { decideRead, makeScope, type ScopeInput } from "../scope.ts";
 import { contextScopeOf, HEXAGONAL_CONTEXT, withoutSections } from "./context-scopes.ts";
 import { gatherFiles, wholeTokensOf, type CommitFiles } from "./gather.ts";

@@ -1,3 +1,5 @@
+/** The prompt of a worker: what it is told of its port, and in which words. */
+
 import { estimateTokens } from "../../models/prices.ts";
 import type { WorkerSpec } from "../plan.ts";
 import { coversTools } from "../persons-tools.ts";
@@ -8,32 +10,6 @@ import type { ContextScope } from "./context-scopes.ts";
 import type { Conventions } from "./conventions.ts";
 import type { Member } from "../../kernel/plans.ts";
 import type { TestFeedback } from "../../wire/runs.ts";
-
-/** Names that stand in a block's list at most. */
-const MAX_NAMES = 200;
-
-/** In a fence that does not stand in the text. Pure. */
-function fenced(text: string, path: string): string {
-  const longest = Math.max(0, ...[...text.matchAll(/`{3,}/g)].map(([ticks]) => ticks.length));
-  const fence = "`".repeat(Math.max(3, longest + 1));
-  const language = /\.([A-Za-z0-9]{1,6})$/.exec(path)?.[1] ?? "";
-
-  return `${fence}${language}\n${text.replace(/\n$/, "")}\n${fence}`;
-}
-
-/** Parts of a text, in one line. Pure. */
-function words(...parts: readonly string[]): string {
-  return parts.join(" ");
-}
-
-/** As lines of a list, with an end. Pure. */
-function list(names: readonly string[]): string {
-  if (names.length === 0) return "- (nothing)";
-  const lines = names.slice(0, MAX_NAMES).map((name) => `- ${headOf(name, 1_024)}`);
-  if (names.length > MAX_NAMES) lines.push(`- … and ${names.length - MAX_NAMES} more`);
-
-  return lines.join("\n");
-}
 
 /** Everything that a prompt is made of; gathered by gather.ts. */
 export interface PromptMaterial {
@@ -399,4 +375,30 @@ function shownFile(name: string, file: PromptFile): Part {
   const shown = form === "missing" ? "" : `\n${fenced(text, path)}`;
 
   return { code: codeOfBlock(name), name, path, form, text: `### ${path}${what}${shown}` };
+}
+
+/** Names that stand in a block's list at most. */
+const MAX_NAMES = 200;
+
+/** In a fence that does not stand in the text. Pure. */
+function fenced(text: string, path: string): string {
+  const longest = Math.max(0, ...[...text.matchAll(/`{3,}/g)].map(([ticks]) => ticks.length));
+  const fence = "`".repeat(Math.max(3, longest + 1));
+  const language = /\.([A-Za-z0-9]{1,6})$/.exec(path)?.[1] ?? "";
+
+  return `${fence}${language}\n${text.replace(/\n$/, "")}\n${fence}`;
+}
+
+/** Parts of a text, in one line. Pure. */
+function words(...parts: readonly string[]): string {
+  return parts.join(" ");
+}
+
+/** As lines of a list, with an end. Pure. */
+function list(names: readonly string[]): string {
+  if (names.length === 0) return "- (nothing)";
+  const lines = names.slice(0, MAX_NAMES).map((name) => `- ${headOf(name, 1_024)}`);
+  if (names.length > MAX_NAMES) lines.push(`- … and ${names.length - MAX_NAMES} more`);
+
+  return lines.join("\n");
 }

@@ -1,3 +1,5 @@
+/** The merge, as the leader of a run does it. */
+
 import { codeOf, messageOf } from "../../kernel/errors.ts";
 import { Faults } from "../../durable/faults.ts";
 import type { NewEscalation } from "../../kernel/escalation.ts";

@@ -1,3 +1,5 @@
+/** The leader of a run: prepares it, hears what happens, and does what the scheduler says. */
+
 import { isRunOver } from "../../kernel/plans.ts";
 import type { Lease } from "../../durable/leases.ts";
 import type { NewEscalation } from "../../kernel/escalation.ts";
@@ -328,8 +330,6 @@ export class RunLeader {
     return this.#merging.settle(ports, heard.value);
   }
 }
-
-// --- leader prepare
 
 interface PreparingParts {
   readonly book: RunBook;

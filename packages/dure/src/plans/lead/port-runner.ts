@@ -1,3 +1,5 @@
+/** Starts a port of a run, and reports its end. */
+
 import type { Clock } from "../../kernel/clock.ts";
 import { codeOf, DureError } from "../../kernel/errors.ts";
 import { Faults } from "../../durable/faults.ts";

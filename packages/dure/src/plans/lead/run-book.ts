@@ -1,3 +1,5 @@
+/** What a leader writes: each decision with its events, under the run's lease. */
+
 import type { Transaction } from "../../durable/database.ts";
 import type { Lease } from "../../durable/leases.ts";
 import type { NewEscalation } from "../../kernel/escalation.ts";

@@ -1,3 +1,5 @@
+/** Which runs this process leads: it takes their leases, and lets go of them. */
+
 import { isRunOver } from "../../kernel/plans.ts";
 import type { Database } from "../../durable/database.ts";
 import type { Lease, Leases } from "../../durable/leases.ts";

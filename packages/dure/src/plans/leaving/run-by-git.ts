@@ -1,3 +1,5 @@
+/** Files by which git itself would run a command. */
+
 import { realpath } from "node:fs/promises";
 import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import { fieldsOf } from "../workspace/listing.ts";
@@ -113,8 +115,6 @@ function below(root: string, at: string): string | undefined {
 
   return place.split(sep).join("/").toLowerCase();
 }
-
-// --- command paths
 
 /** A path from the root of the repository that a command of git's settings may run. */
 interface CommandPath {

@@ -1,3 +1,5 @@
+/** The command that tries what was merged, as a whole. */
+
 import { DureError } from "../../kernel/errors.ts";
 import type { PortResult } from "../rows/outcomes.ts";
 import type { Port } from "../plan.ts";

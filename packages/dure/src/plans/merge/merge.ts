@@ -1,3 +1,5 @@
+/** The merge of a run: one tree of what succeeded, tried; the port that broke it goes back. */
+
 import type { Database } from "../../durable/database.ts";
 import { codeOf, messageOf } from "../../kernel/errors.ts";
 import type { RunReport, TestFeedback } from "../../wire/runs.ts";
@@ -303,8 +305,6 @@ function wishesOf({ asked, shared }: Assembled): NonNullable<RunReport["shared"]
     applied: applied.has(path),
   }));
 }
-
-// --- complete ports
 
 /** A port that succeeded and is left out all the same. */
 interface DroppedPort {

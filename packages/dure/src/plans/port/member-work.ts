@@ -1,3 +1,5 @@
+/** The work of one member of a pair: its worker runs, and what it changed is taken. */
+
 import type { Transaction } from "../../durable/database.ts";
 import type { MemberPlace } from "../agents/member-home.ts";
 import { policyOfWorker } from "../network-needs.ts";
@@ -343,8 +345,6 @@ export class MemberWork {
   }
 }
 
-// --- ask for path
-
 /**
  * A member asks for one more path. The question goes to the operator; what is allowed counts from
  * the next try on, for a running process keeps the mounts that it has.
@@ -373,8 +373,6 @@ async function askForPath(
 
   return ASKED_OPERATOR;
 }
-
-// --- member failure
 
 const OWNERSHIP_HINT = "Give it the path, or tell it to leave it alone.";
 

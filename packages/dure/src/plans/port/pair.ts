@@ -1,3 +1,5 @@
+/** The pair of a port, with all that it needs to begin. */
+
 import { DureError, messageOf } from "../../kernel/errors.ts";
 import type { PortOutcome } from "../rows/outcomes.ts";
 import { DirectChannel } from "../rows/channel.ts";
@@ -55,7 +57,12 @@ class TimedPort {
       return outcome;
     } catch (error) {
       if (outer.aborted) throw error;
-      const failure = this.#late.signal.aborted ? this.#timeOver() : error;
+      const timeOver = new PortFailure("time-over", {
+        code: "PORT_TIMEOUT",
+        message: `It took longer than ${this.#seconds} s.`,
+        hint: "Give it more time, or make it smaller.",
+      });
+      const failure = this.#late.signal.aborted ? timeOver : error;
       if (failure instanceof PortFailure) return failedOutcome(this.#run, this.#port, failure);
       throw error;
     } finally {
@@ -98,14 +105,6 @@ class TimedPort {
     }
     const message = `The port ${this.#port.id} has used up its ${this.#seconds} s.`;
     this.#late.abort(new DureError("PORT_TIMEOUT", message));
-  }
-
-  #timeOver(): PortFailure {
-    return new PortFailure("time-over", {
-      code: "PORT_TIMEOUT",
-      message: `It took longer than ${this.#seconds} s.`,
-      hint: "Give it more time, or make it smaller.",
-    });
   }
 
   get #seconds(): number {

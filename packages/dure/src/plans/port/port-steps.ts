@@ -1,3 +1,5 @@
+/** The steps of one port, each done once. */
+
 import type { Transaction } from "../../durable/database.ts";
 import type { Confinement, SandboxEnd } from "../sandbox/sandbox.ts";
 import type { TestCount } from "../results/count.ts";

@@ -1,9 +1,12 @@
+/** The tries of a port: implement, test, accept, until one is good or none is left. */
+
 import type { PortOutcome } from "../rows/outcomes.ts";
 import { countOf, fewerTests, type TestCount } from "../results/count.ts";
 import { readTestOutput } from "../results/read-output.ts";
 import { feedbackOf, type ImplResult } from "../workers/feedback.ts";
 import type { ChannelMember } from "../rows/channel.ts";
-import { findTampering, type Tampering, testsOf } from "./tampering.ts";
+import { countAtStart, tryWithoutWork } from "./trials-at-start.ts";
+import { findTampering, type Tampering } from "./tampering.ts";
 import { withFindings } from "./hooks.ts";
 import { aboutPort, escalationFor } from "../ask/triggers.ts";
 import { withReview } from "../ask/review.ts";
@@ -22,7 +25,6 @@ import {
   whyFailed,
   type TryEnd,
 } from "./try-end.ts";
-import { tryWithoutWork } from "./red-before-green.ts";
 import {
   BROKEN_TRIES,
   decideTry,
@@ -74,7 +76,10 @@ class PortTries {
       signal.throwIfAborted();
       await account.reloadAllowances();
       const next = this.#nextTry(made, triesMore);
-      if (!next) return this.#exhausted(made.pair + made.orchestrator, last);
+      if (!next) {
+        const { run, port } = this.#work;
+        return failedOutcome(run, port, exhaustion(port.id, made.pair + made.orchestrator, last));
+      }
 
       last = await this.#inTurn(next, commit, last?.feedback);
       made = { ...made, [next.by]: made[next.by] + 1 };
@@ -318,86 +323,7 @@ class PortTries {
     await channel.take(to, type);
     await channel.processed(id);
   }
-
-  #exhausted(made: number, last: TryEnd | undefined): PortOutcome {
-    const { run, port } = this.#work;
-    return failedOutcome(run, port, exhaustion(port.id, made, last));
-  }
 }
-
-// --- count tests
-
-/** The acceptance on what the port began from, with the tests of then. */
-interface CountOutput {
-  /** That commit. */
-  readonly from: string;
-  /** Null: its output tells no number that is sure. */
-  readonly counted: TestCount | null;
-  readonly output: string;
-}
-
-/** Characters of the end of its output that are kept. */
-const OUTPUT = 2_000;
-
-/**
- * How many tests the acceptance finds on what the port began from. Once per port and start, and
- * nothing of its time. Undefined: there was no test, or no number is sure.
- *
- * @param commits `to` is checked out again in the end.
- */
-async function countAtStart(
-  work: PortWork,
-  { number }: Try,
-  { from, to }: { readonly from: string; readonly to: string },
-): Promise<TestCount | undefined> {
-  const { run, port, parts, account, files, steps } = work;
-
-  const known = await knownCount(work, from);
-  if (known) return known.counted ?? undefined;
-
-  const names = await files.list(from);
-  if (!names.some(testsOf(port))) return undefined;
-
-  let counted: TestCount | null = null;
-  await account.untimed(async () => {
-    const made = await steps.step<CountOutput>({ try: number, kind: "count" }, async (step) => {
-      await files.checkout(from);
-      const ran = await steps.command(port.acceptance, await files.disposable(from), step);
-      const report = readTestOutput(ran.output);
-      const sure = ran.outputTruncated ? null : (countOf(report) ?? null);
-      const output = { from, counted: sure, output: ran.output.slice(-OUTPUT) };
-
-      return { output, log: ran.output };
-    });
-    counted = made.counted;
-  });
-
-  await files.checkout(to);
-  if (counted === null) {
-    parts.logger.info(
-      { run: run.id, port: port.id },
-      `tests of ${port.id} at its start cannot be counted: its acceptance prints no summary that is known`,
-    );
-  }
-
-  return counted ?? undefined;
-}
-
-/** What an earlier try has counted. */
-async function knownCount(
-  { run, port, parts }: PortWork,
-  from: string,
-): Promise<CountOutput | undefined> {
-  const steps = await parts.records.steps.of(run.id, port.id);
-
-  const outputs = steps
-    .filter(({ kind, status }) => kind === "count" && status === "done")
-    .map(({ output }) => output as CountOutput);
-
-  return outputs.find((output) => output.from === from);
-}
-
-// --- port start
 
 /** Characters of the end of a set-up's output that the operator sees. */
 const SETUP_OUTPUT = 4_000;

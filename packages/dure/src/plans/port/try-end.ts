@@ -1,3 +1,5 @@
+/** How a try ends, and what it tells the next one. */
+
 import type { ImplResult } from "../workers/feedback.ts";
 import type { TestFeedback } from "../../wire/runs.ts";
 import type { PartEnd } from "./member-work.ts";

@@ -1,3 +1,5 @@
+/** What the output of a test run says of its tests, whatever tool wrote it. */
+
 import { stripVTControlCharacters } from "node:util";
 import { cargo } from "./cargo.ts";
 import { goJson, goText } from "./go.ts";

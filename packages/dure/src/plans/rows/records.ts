@@ -1,3 +1,6 @@
+/** The records of runs: what is read and written of them in one place. */
+
+import * as sql from "./run-statements.ts";
 import type { Database, Transaction } from "../../durable/database.ts";
 import type { Lease, Leases } from "../../durable/leases.ts";
 import { storable } from "../../durable/storable.ts";
@@ -27,7 +30,6 @@ import {
   type RunRow,
   type UseRow,
 } from "./run-rows.ts";
-import * as sql from "./run-statements.ts";
 import type { PlanPort, PlanRun, Used, StoredUse, RunOrder } from "./run.ts";
 import { StepRecords } from "./step-records.ts";
 
@@ -263,8 +265,6 @@ export async function emit(tx: Transaction, events: readonly NewPlatformEvent[])
     await tx.query({ name: "plan.emit", text: "select dure.emit($1)" }, [storable(events)]);
   }
 }
-
-// --- order records
 
 /** The rows of orders: what people want of a run, until its leader has answered. */
 class OrderRecords {

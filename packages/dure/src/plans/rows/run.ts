@@ -1,3 +1,5 @@
+/** A run of a plan and its ports, as they are stored. */
+
 import type { Because, RunMode } from "../../wire/plans.ts";
 import type { PathGrant, RunReport, StepWaiting, TestFeedback } from "../../wire/runs.ts";
 import type { Promises } from "../sandbox/proof.ts";

@@ -1,3 +1,5 @@
+/** The steps of a run: begun, run as commands, and recorded once. */
+
 import type { Transaction } from "../../durable/database.ts";
 import type { Lease } from "../../durable/leases.ts";
 import type { NewEscalation } from "../../kernel/escalation.ts";
@@ -296,8 +298,6 @@ export function exitWords({ exitCode, because, signal, mostBytes }: SandboxEnd):
 
   return exitCode === null ? `the signal ${signal ?? "KILL"}` : `exit code ${exitCode}`;
 }
-
-// --- step waiting
 
 /** Writes what a step waits for; null: it goes on. */
 async function writeWaiting(

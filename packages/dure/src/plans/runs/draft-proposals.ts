@@ -1,3 +1,5 @@
+/** A model's proposals for plans, against a repository. */
+
 import { DureError } from "../../kernel/errors.ts";
 import type { Draft } from "../drafts/draft.ts";
 import type { DraftWish } from "../drafts/draft-prompt.ts";
@@ -6,8 +8,8 @@ import type { PlanWork } from "../threads/plan-threads.ts";
 import type { Git } from "../workspace/git.ts";
 import { Repository } from "../workspace/repository.ts";
 import type { Reach } from "../plan-reach.ts";
-import { sourceOf } from "./draft-source.ts";
 import { shownRepository, type NamedRepositories } from "./named-repositories.ts";
+import { textOf } from "./commit-reader.ts";
 
 type Found = Pick<Draft, "problems" | "problemCount">;
 
@@ -88,4 +90,33 @@ export class DraftProposals {
     const { git } = this.#parts;
     return sourceOf(await Repository.open(folder, { git, signal }), signal);
   }
+}
+
+/** Commits whose subjects are read. */
+const COMMITS = 20;
+/** Bytes of a file that is read, and of the subjects. */
+const FILE_BYTES = 200_000;
+const LOG_BYTES = 64_000;
+
+/** What stands at the repository's HEAD, for a draft. Files are read when they are asked for. */
+async function sourceOf(repository: Repository, signal: AbortSignal): Promise<DraftSource> {
+  const { git, at } = repository;
+  const commit = await repository.resolve("HEAD", { signal });
+  const files = await repository.listFiles(commit, { signal });
+  const plain = new Set(files.filter(({ kind }) => kind === "file").map(({ path }) => path));
+  const log = await git.run(
+    ["log", "--no-show-signature", "-z", `-n${COMMITS}`, "--format=%s", commit],
+    { at, outputBytes: LOG_BYTES, cut: true, signal },
+  );
+
+  return {
+    files,
+    commits: log.stdout.toString("utf8").split("\0").filter(Boolean),
+    readFile: async (path) => {
+      if (!plain.has(path)) return undefined;
+      const call = { at, outputBytes: FILE_BYTES, cut: true, signal };
+
+      return textOf((await git.run(["cat-file", "blob", `${commit}:${path}`], call)).stdout);
+    },
+  };
 }

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Member } from "../../kernel/plans.ts";
-import { willHear } from "./hearing.ts";
+import { willHear } from "./run-requests.ts";
 
 type View = Parameters<typeof willHear>[0];
 /** Steps as `try kind member status`, such as `1 implement implementer done`. */

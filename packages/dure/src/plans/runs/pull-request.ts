@@ -1,3 +1,5 @@
+/** The pull request for a run's result. */
+
 import { execa } from "execa";
 import { z } from "zod";
 import { DureError, messageOf } from "../../kernel/errors.ts";

@@ -1,3 +1,5 @@
+/** Where the files of a run are on this machine, and what is done with them. */
+
 import { cp, lstat, mkdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { codeOf } from "../../kernel/errors.ts";
@@ -6,7 +8,6 @@ import type { Listing } from "../workspace/listing.ts";
 import { textOf as pathText } from "../workspace/paths.ts";
 import { PortTree } from "../workspace/port-tree.ts";
 import type { Repository } from "../workspace/repository.ts";
-import { mixCommits } from "../workspace/mix-commits.ts";
 import type { RunStore } from "../workspace/store.ts";
 import type { RunFiles } from "../merge/merge.ts";
 import {
@@ -21,6 +22,7 @@ import type { Member } from "../../kernel/plans.ts";
 import type { PlanRun } from "../rows/run.ts";
 import { READ_BYTES, textOf } from "./commit-reader.ts";
 import type { Publisher } from "./publisher.ts";
+import { AUTHOR, CommitWriter } from "../workspace/commit-writer.ts";
 
 /** Of one turn of a worker. A port that changes more is more than one unit of work. */
 const COMMIT_LIMITS = { files: 5_000, fileBytes: 32_000_000, totalBytes: 256_000_000 } as const;
@@ -257,4 +259,38 @@ export async function removeTree(
     if (codeOf(error) === "TREE_NOT_SAFE") return "kept";
     throw error;
   }
+}
+
+/** Two commits of which a third one is made. */
+interface Mix {
+  readonly base: string;
+  readonly other: string;
+  /** Of which paths the other one's files are taken. */
+  readonly takes: (path: string) => boolean;
+  readonly message: string;
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** The files of one commit, with some of another: to be looked at, not built on. No ref is written. */
+async function mixCommits(store: RunStore, mix: Mix): Promise<string> {
+  const { base, other, takes, message, at, signal } = mix;
+  const [before, after] = [
+    await store.listing(base, { signal }),
+    await store.listing(other, { signal }),
+  ];
+  const keys = new Set([...before.keys(), ...after.keys()]);
+  const changed = [...keys].filter((key) => {
+    const [old, now] = [before.get(key), after.get(key)];
+    return (old?.id !== now?.id || old?.mode !== now?.mode) && takes(pathText(key));
+  });
+  if (changed.length === 0) return base;
+
+  const { git, folder } = store;
+  const commits = new CommitWriter({ git, folder, author: AUTHOR });
+  const changes = changed.map((key) => ({ key, entry: after.get(key) }));
+  const commit = await commits.write(base, changes, { parents: [base], message, at, signal });
+  await commits.own([commit], [base, other], signal);
+  return commit;
 }

@@ -1,10 +1,11 @@
+/** What people ask of a run, checked before it is stored. */
+
 import { DureError } from "../../kernel/errors.ts";
-import { isRunOver, type Member } from "../../kernel/plans.ts";
+import { isRunOver, type Member, type PortStatus } from "../../kernel/plans.ts";
 import { grantable } from "../ask/grants.ts";
 import type { PlanPort, PlanRun, PlanStep, RunOrder } from "../rows/run.ts";
-import { workerOf } from "../plan.ts";
+import { workerOf, type WorkerSpec } from "../plan.ts";
 import { MAX_TRIES } from "../port/tries.ts";
-import { willHear } from "./hearing.ts";
 
 /** Characters of what the operator says at once. */
 const MAX_WORDS = 8_000;
@@ -133,4 +134,50 @@ export function runCleaned({ id, report }: PlanRun): DureError {
         ? "Begin another run."
         : `Its result was the branch ${branch}; if that is still there, merge it with git.`,
   });
+}
+
+/** Kinds of workers that read what is said while they work; the others read their prompt alone. */
+const LISTENING: ReadonlySet<WorkerSpec["kind"]> = new Set(["acp", "model", "own"]);
+
+/** What is known of a port to whose member something is said. */
+interface PortView {
+  readonly status: PortStatus;
+  readonly triesPair: number;
+  readonly triesOrchestrator: number;
+  readonly steps: readonly Pick<PlanStep, "kind" | "member" | "status" | "try">[];
+}
+
+/**
+ * Whether a member of a port that is not over reads what is said to it now: while it works, or in a
+ * prompt that it has still to get. Tries that may be given later are not counted. Pure.
+ */
+export function willHear(port: PortView, to: Member, kind: WorkerSpec["kind"]): boolean {
+  const { status, steps } = port;
+  const given = to === "orchestrator" ? port.triesOrchestrator : port.triesPair;
+  if (status !== "running") return given > 0;
+
+  const last = steps.findLast(({ member }) => member === to);
+  // One that was stopped is begun again.
+  if (last?.status === "stopped") return true;
+  if (last?.status === "running" && LISTENING.has(kind)) return true;
+
+  return promptsLeft(port, to, given) > 0;
+}
+
+/** Prompts that a member has still to get. Pure. */
+function promptsLeft({ steps }: PortView, to: Member, given: number): number {
+  const isOwn = (member: Member | null): boolean =>
+    (member === "orchestrator") === (to === "orchestrator");
+  const begun = steps.filter(({ kind, member }) => kind === "implement" && isOwn(member));
+  const left = given - begun.length;
+
+  return to === "tester" && isTesterDue(steps, begun.at(-1)?.try) ? left + 1 : left;
+}
+
+/** Whether the tester's part of the try that goes on is still to come. Pure. */
+function isTesterDue(steps: PortView["steps"], number: number | undefined): boolean {
+  if (number === undefined) return false;
+  const ofTry = steps.filter((step) => step.try === number);
+
+  return !ofTry.some(({ kind }) => kind === "test" || kind === "accept");
 }

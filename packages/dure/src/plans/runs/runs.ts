@@ -1,5 +1,7 @@
-import { createHash } from "node:crypto";
+/** The runs of plans as the server and the command line see them. */
+
 import path from "node:path";
+import { createHash } from "node:crypto";
 import type { EventLog } from "../../durable/event-log.ts";
 import type { Notifications } from "../../durable/notify.ts";
 import type { SweepRule } from "../../durable/retention.ts";
@@ -19,11 +21,14 @@ import type { HookFeedbackTaken } from "../../wire/hooks.ts";
 import { takeTestReport } from "../port/hooks.ts";
 import { narrowed, type PortChoice } from "./narrow-plan.ts";
 import { answerRuns } from "./run-answers.ts";
-import { RunCleaner, type CleanFor, type CleanRuns } from "./run-cleaner.ts";
-import { OldRuns, rowsOfOldRuns } from "./old-runs.ts";
-import { RunCommands } from "./run-commands.ts";
-import { RunReviews } from "./run-reviews.ts";
-import { RunTrials } from "./run-trials.ts";
+import {
+  RunCleaner,
+  type CleanFor,
+  type CleanRuns,
+  OldRuns,
+  rowsOfOldRuns,
+} from "./run-cleaner.ts";
+import { RunCommands, RunReviews } from "./run-commands.ts";
 import { RunLeading, type LeadingOptions } from "../lead/run-leading.ts";
 import {
   RunQueries,
@@ -36,6 +41,9 @@ import { notePublished } from "../rows/published-rows.ts";
 import { RunRecords } from "../rows/records.ts";
 import type { PlanPort, PlanRun } from "../rows/run.ts";
 import { ORCHESTRATOR_TRIES } from "../port/tries.ts";
+import type { Leases } from "../../durable/leases.ts";
+import type { Tried } from "../merge/integration.ts";
+import { runCleaned } from "./run-requests.ts";
 
 /** Wakes the processes of a machine: a run was begun, or an order to one is there. */
 const RUNS_TOPIC = "plan-runs";
@@ -331,4 +339,45 @@ function sameRequest(
     class: "conflict",
     hint: "Use a new key for a new request.",
   });
+}
+
+interface TrialParts {
+  readonly records: RunRecords;
+  readonly leases: Leases;
+  readonly work: LeadingOptions["work"];
+}
+
+/** Tries what is to be merged of runs that have ended. */
+class RunTrials {
+  readonly #parts: TrialParts;
+
+  constructor(parts: TrialParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * What the tests come to on a merge commit. Undefined: another process works on the run, so
+   * nothing was tried. Throws `RUN_CLEANED`.
+   */
+  async tryOut(
+    id: string,
+    commit: string,
+    { signal }: { signal: AbortSignal },
+  ): Promise<Tried | undefined> {
+    const { records, leases } = this.#parts;
+    const held = await leases.hold(
+      `run:${id}`,
+      async (lease, { signal: whileHeld }) => {
+        const run = (await records.run(id))!;
+        if (run.cleanedAt !== null) throw runCleaned(run);
+        const work = this.#parts.work({ records, lease, run });
+        await work.clear(run, { signal: whileHeld });
+
+        return work.tryMerged(run, commit, { signal: whileHeld });
+      },
+      { signal },
+    );
+
+    return held.ok ? held.value : undefined;
+  }
 }

@@ -1,14 +1,15 @@
+/** What a leader works with: the pair, the merge, and trials of what is merged. */
+
 import type { Lease } from "../../durable/leases.ts";
 import { mayPass } from "../../durable/passing.ts";
 import { DureError, codeOf, messageOf } from "../../kernel/errors.ts";
 import type { RunWork } from "../lead/leader-parts.ts";
-import { concurrencyOf } from "../plan.ts";
+import { concurrencyOf, type Port } from "../plan.ts";
 import { endProcess } from "../sandbox/sandbox.ts";
 import { removeRun, whyKept, type CleanParts } from "./clean.ts";
 import { writeContracts } from "../merge/contracts.ts";
-import type { Tried } from "../merge/integration.ts";
-import { mergeRun, mergeSoFar } from "../merge/merge.ts";
-import { tryMerged } from "../merge/merged-trial.ts";
+import { type Tried, Integration, type Check } from "../merge/integration.ts";
+import { mergeRun, mergeSoFar, type MergeParts } from "../merge/merge.ts";
 import { buildPort } from "../port/pair.ts";
 import type { RunRecords } from "../rows/records.ts";
 import { removeTree, runFiles } from "./run-files.ts";
@@ -16,6 +17,7 @@ import { AUTHOR } from "../workspace/commit-writer.ts";
 import { remoteOf, RunSite, shareOfRun, type WorkParts } from "./run-site.ts";
 import { ORCHESTRATOR, type PlanPort, type PlanRun } from "../rows/run.ts";
 import type { Because, RunMode } from "../../wire/plans.ts";
+import { StepLog } from "../rows/step-log.ts";
 
 /** The work of one run under one lease. */
 export function runWork(
@@ -167,4 +169,35 @@ async function mergeReady(
       `what has succeeded of run ${run.id} could not be merged yet; the end will tell`,
     );
   }
+}
+
+/**
+ * Tries a merge of a run's result and a branch that has moved: the integration command, then the
+ * acceptance of every port that is in it. Done again after a crash, and not again once it has
+ * passed. Source: docs/spec/plans §5, "Delivery".
+ */
+async function tryMerged(
+  run: PlanRun,
+  commit: string,
+  parts: MergeParts,
+  { signal }: { signal: AbortSignal },
+): Promise<Tried> {
+  const stepLog = new StepLog(run, ORCHESTRATOR, parts, signal);
+  const integration = new Integration(run, parts, stepLog, commit);
+  await integration.load();
+
+  return integration.tryAll(checksOf(run), commit);
+}
+
+/** Each command once, in the order of the plan. Pure. */
+function checksOf({ plan, report }: Pick<PlanRun, "plan" | "report">): readonly Check[] {
+  const { integration, ports } = plan;
+  const kept = ports.filter(({ id }) => report?.kept.includes(id));
+  const byCommand = new Map<string, Port>();
+  for (const port of kept) {
+    if (!byCommand.has(port.acceptance)) byCommand.set(port.acceptance, port);
+  }
+  const accepted = [...byCommand].map(([command, port]) => ({ command, port }));
+
+  return integration === undefined ? accepted : [{ command: integration }, ...accepted];
 }

@@ -32,8 +32,10 @@ import { codeOf } from "../../kernel/errors.ts";
 import { silentLogger } from "../../kernel/logger.ts";
 import { boundMs } from "../../kernel/test-bounds.ts";
 import { absentWords } from "./absent.ts";
+import { openConfiner } from "./confiner.ts";
+import { countsPerNamespace, openControlGroups } from "./control-groups.ts";
+import { UNPROVEN } from "./proof.ts";
 import {
-  openAudit,
   endProcess,
   openSandbox,
   type Confinement,
@@ -42,10 +44,8 @@ import {
   type Sandbox,
   type SandboxCommand,
   type SandboxLimits,
+  openAudit,
 } from "./sandbox.ts";
-import { openConfiner } from "./confiner.ts";
-import { countsPerNamespace, openControlGroups } from "./control-groups.ts";
-import { UNPROVEN } from "./proof.ts";
 
 const PROTECTING = ["bubblewrap", "namespaces", "other-user"] as const;
 const folder = mkdtempSync(path.join(realpathSync(tmpdir()), "dure-sandbox-"));

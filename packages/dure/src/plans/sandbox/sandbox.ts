@@ -1,3 +1,5 @@
+/** The sandbox of a worker: how it is chosen, started and looked at. */
+
 import { mkdirSync, realpathSync } from "node:fs";
 import { hostname } from "node:os";
 import type { Readable, Writable } from "node:stream";
@@ -323,8 +325,6 @@ function inOrder<K>(kinds: readonly K[], first: K | undefined): readonly K[] {
     ? kinds
     : [...kinds.filter((kind) => kind === first), ...kinds.filter((kind) => kind !== first)];
 }
-
-// --- audit
 
 /**
  * No isolation: what a process should not have done is found afterwards. Its tree is ended as

@@ -1,3 +1,6 @@
+/** The software of this machine that a worker may see. */
+
+import path from "node:path";
 import {
   existsSync,
   lstatSync,
@@ -6,7 +9,6 @@ import {
   realpathSync,
   readFileSync,
 } from "node:fs";
-import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { isWithin } from "./mount-plan.ts";
 import { MADE_ANEW } from "./check.ts";
@@ -269,8 +271,6 @@ function kindOf(at: string): { readonly to?: string } | undefined {
     return undefined;
   }
 }
-
-// --- system files
 
 /** Where a system keeps its programs. Read-only inside; nothing here is a person's. */
 const SYSTEM_PROGRAMS = [

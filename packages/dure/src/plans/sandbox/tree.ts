@@ -1,3 +1,5 @@
+/** A tree of processes: its output, its end, and that nothing of it is left. */
+
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, openSync, readdirSync, readFileSync } from "node:fs";
 import { constants } from "node:os";
@@ -26,9 +28,9 @@ import type {
   SpawnOptions,
 } from "./sandbox.ts";
 import { Gate, GateClosed } from "./gate-process.ts";
-import { OutputMeter } from "./output-meter.ts";
 import { findTool } from "./tools.ts";
 import { explain, startFailed } from "./start-failure.ts";
+import { type Readable, Transform, type TransformCallback } from "node:stream";
 
 export type Tree = SandboxProcess;
 
@@ -409,4 +411,37 @@ const BRIDGE_THREADS = 16;
 
 function roomFor(bridge: readonly string[] | undefined): number {
   return bridge === undefined ? 0 : BRIDGE_THREADS;
+}
+
+/** Counts the bytes of all output, and cuts it off at the limit. */
+class OutputMeter {
+  isTruncated = false;
+  readonly #onOver: () => void;
+  #room: number;
+
+  constructor(room: number, onOver: () => void) {
+    this.#room = room;
+    this.#onOver = onOver;
+  }
+
+  through(source: Readable): Readable {
+    const gauge = new Transform({
+      transform: (chunk: Buffer, _encoding, done: TransformCallback) => {
+        const part = this.#take(chunk);
+        done(null, part.length > 0 ? part : undefined);
+      },
+    });
+    source.on("error", () => gauge.end());
+    return source.pipe(gauge);
+  }
+
+  #take(chunk: Buffer): Buffer {
+    const part = chunk.subarray(0, Math.max(0, this.#room));
+    this.#room -= chunk.length;
+    if (part.length < chunk.length) {
+      this.isTruncated = true;
+      this.#onOver();
+    }
+    return part;
+  }
 }

@@ -1,3 +1,5 @@
+/** One session with an agent that speaks ACP. */
+
 import {
   methods,
   PROTOCOL_VERSION,
@@ -10,8 +12,6 @@ import {
   type SessionModeState,
   type McpCapabilities,
   type McpServer as AcpServer,
-  type AnyMessage,
-  type Stream,
 } from "@agentclientprotocol/sdk";
 import { type Clock, withTimeout } from "../../kernel/clock.ts";
 import { messageOf, type DureError } from "../../kernel/errors.ts";
@@ -20,7 +20,9 @@ import { filledServers } from "../agents/mcp-servers.ts";
 import { troubleIn } from "../agents/trouble.ts";
 import type { SandboxEnd, SandboxProcess } from "../sandbox/sandbox.ts";
 import { AcpService } from "./acp-service.ts";
+import { messageStream } from "./acp-stream.ts";
 import { AcpUpdates } from "./acp-updates.ts";
+import { addUsage, usageIn } from "./acp-usage.ts";
 import { headOf, tailOf } from "./bounded-text.ts";
 import { readLetters } from "./letters.ts";
 import { died, finished, troubleError } from "./processes.ts";
@@ -29,8 +31,6 @@ import type { TryEnd, WorkerReport } from "./worker-run.ts";
 import { MAX_SUMMARY, type Assignment, type WorkerResult } from "./worker.ts";
 import type { AcpOptions } from "./acp.ts";
 import type { McpServer } from "../plan.ts";
-import type { Readable, Writable } from "node:stream";
-import { z } from "zod";
 
 /**
  * Milliseconds until an agent has answered `initialize` and `session/new`: a first start may fetch
@@ -308,8 +308,6 @@ export class AcpSession {
   }
 }
 
-// --- acp conversation
-
 /** A conversation with an agent. */
 interface Conversation {
   readonly sessionId: string;
@@ -370,8 +368,6 @@ async function setMode(
   await agent.request(methods.agent.session.setMode, { sessionId, modeId: mode });
 }
 
-// --- acp servers
-
 /**
  * The servers as the protocol tells them to an agent. Throws `WORKER_PROTOCOL` for one that the
  * agent says it cannot reach. Pure.
@@ -398,182 +394,4 @@ function acpServers(servers: readonly McpServer[], can: McpCapabilities | undefi
 
 function pairs(texts: Readonly<Record<string, string>> = {}): { name: string; value: string }[] {
   return Object.entries(texts).map(([name, value]) => ({ name, value }));
-}
-
-// --- acp stream
-
-/** Bytes of one message. A whole file as text fits. */
-const MAX_MESSAGE = 8_000_000;
-/**
- * Lines that are no message, before the agent counts as one that does not speak the protocol. Some
- * print a greeting.
- */
-const MAX_STRAY = 20;
-/** Messages of one try. One per piece of text of the longest try. */
-const MAX_MESSAGES = 200_000;
-
-/**
- * The messages of an agent, one JSON text per line. Lines that are none go to `onStray`; too many
- * of them, one that is too long, or too many messages end the stream with an error, also given to
- * `onBroken`.
- */
-function messageStream(
-  pipes: { readonly stdin: Writable; readonly stdout: Readable },
-  options: {
-    readonly onMessage: () => void;
-    readonly onStray: (line: string) => void;
-    readonly onBroken: (error: Error) => void;
-  },
-): Stream {
-  return {
-    readable: new ReadableStream<AnyMessage>({
-      async start(controller) {
-        try {
-          for await (const message of readMessages(pipes.stdout, options)) {
-            controller.enqueue(message);
-          }
-          controller.close();
-        } catch (error) {
-          const broken = error instanceof Error ? error : new Error(String(error));
-          options.onBroken(broken);
-          controller.error(broken);
-        }
-      },
-    }),
-    writable: new WritableStream<AnyMessage>({
-      write: (message) =>
-        new Promise((resolve) => {
-          // Whether it was taken is told by the agent's answer, or by its end.
-          if (!pipes.stdin.writable) return resolve();
-          pipes.stdin.write(`${JSON.stringify(message)}\n`, () => resolve());
-        }),
-    }),
-  };
-}
-
-async function* readMessages(
-  stdout: Readable,
-  options: { onMessage: () => void; onStray: (line: string) => void },
-): AsyncGenerator<AnyMessage> {
-  let parts: Buffer[] = [];
-  let size = 0;
-  let strays = 0;
-  let messages = 0;
-  for await (const chunk of stdout as AsyncIterable<Buffer>) {
-    let from = 0;
-    for (let at = chunk.indexOf(10); at >= 0; at = chunk.indexOf(10, from)) {
-      const line = Buffer.concat([...parts, chunk.subarray(from, at)]).toString("utf8");
-      parts = [];
-      size = 0;
-      from = at + 1;
-      if (line.trim() === "") continue;
-      const message = messageIn(line);
-      if (message) {
-        if (++messages > MAX_MESSAGES) {
-          throw workerError("WORKER_FLOODED", `The agent sent more than ${MAX_MESSAGES} messages.`);
-        }
-        options.onMessage();
-        yield message;
-      } else {
-        options.onStray(line);
-        if (++strays > MAX_STRAY) {
-          throw workerError(
-            "WORKER_PROTOCOL",
-            `The agent wrote ${strays} lines that are no message of the protocol.`,
-          );
-        }
-      }
-    }
-    size += chunk.length - from;
-    if (size > MAX_MESSAGE) {
-      throw workerError(
-        "WORKER_FLOODED",
-        `The agent sent a line of more than ${MAX_MESSAGE} bytes.`,
-      );
-    }
-    parts.push(chunk.subarray(from));
-  }
-}
-
-function messageIn(line: string): AnyMessage | undefined {
-  try {
-    const value: unknown = JSON.parse(line);
-    return isObject(value) && value["jsonrpc"] === "2.0" ? (value as AnyMessage) : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-// --- acp usage
-
-/** A count as agents tell it; not every one is. */
-const count = z.number().int().nonnegative().max(1e12).optional().catch(undefined);
-/** Not stable in the protocol yet: absent, or told by some agents. */
-const usage = z.object({
-  usage: z.object({
-    inputTokens: count,
-    outputTokens: count,
-    thoughtTokens: count,
-    cachedReadTokens: count,
-    cachedWriteTokens: count,
-  }),
-});
-/** How Gemini CLI tells it. Seen with 0.61.0. */
-const quota = z.object({
-  _meta: z.object({
-    quota: z.object({ token_count: z.object({ input_tokens: count, output_tokens: count }) }),
-  }),
-});
-
-type Tokens = WorkerResult["tokens"];
-
-/** Of two turns. Undefined: neither says it. Pure. */
-function addUsage(one: Tokens | undefined, other: Tokens | undefined): Tokens | undefined {
-  if (!one || !other) return one ?? other;
-  const isEstimate = one.isEstimate === true || other.isEstimate === true ? true : undefined;
-
-  return { input: one.input + other.input, output: one.output + other.output, isEstimate };
-}
-
-/** How to read what an agent tells at the end of its turn. */
-interface UsageReading {
-  /** It tells of its last call alone. */
-  readonly ofLastCall?: boolean | undefined;
-  /** Calls of its model that were heard in the turn. */
-  readonly calls: number;
-}
-
-/**
- * What the turn used, where its answer says so. An agent that tells of its last call alone counts
- * with that call times all that were heard: no call before it read more. That is an estimate. Pure.
- */
-export function usageIn(
-  answer: PromptResponse,
-  { ofLastCall = false, calls }: UsageReading,
-): Tokens | undefined {
-  const tokens = usageTold(answer) ?? quotaTold(answer);
-  if (tokens === undefined || tokens.input + tokens.output === 0) return undefined;
-  if (!ofLastCall || calls <= 1) return tokens;
-
-  return { input: tokens.input * calls, output: tokens.output * calls, isEstimate: true };
-}
-
-function usageTold(answer: PromptResponse): Tokens | undefined {
-  const read = usage.safeParse(answer);
-  if (!read.success) return undefined;
-  const { inputTokens = 0, outputTokens = 0, ...more } = read.data.usage;
-  const { thoughtTokens = 0, cachedReadTokens = 0, cachedWriteTokens = 0 } = more;
-
-  return {
-    input: inputTokens + cachedReadTokens + cachedWriteTokens,
-    output: outputTokens + thoughtTokens,
-  };
-}
-
-function quotaTold(answer: PromptResponse): Tokens | undefined {
-  const read = quota.safeParse(answer);
-  if (!read.success) return undefined;
-  const { input_tokens: input = 0, output_tokens: output = 0 } = read.data._meta.quota.token_count;
-
-  return { input, output };
 }

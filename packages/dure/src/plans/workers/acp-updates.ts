@@ -1,3 +1,5 @@
+/** What an agent that speaks ACP tells while it works, as events of a worker. */
+
 import type {
   ContentBlock,
   Cost,
@@ -11,7 +13,6 @@ import type { WorkerReport } from "./worker-run.ts";
 import { MAX_SUMMARY, type WorkerCost, type WorkerResult, type TranscriptEntry } from "./worker.ts";
 import { estimateTokens } from "../../models/prices.ts";
 import { isObject } from "../../kernel/json.ts";
-import { editLines } from "./edit-lines.ts";
 
 /** Edits under way at one time. */
 const MAX_EDITS = 100;
@@ -205,8 +206,6 @@ function stringsIn(value: unknown, depth = 0): readonly string[] {
   return Object.values(value).flatMap((one) => stringsIn(one, depth + 1));
 }
 
-// --- acp estimate
-
 interface Tokens {
   readonly input: number;
   readonly output: number;
@@ -269,8 +268,6 @@ class CallEstimate {
     return input + output > 0 ? { input, output, isEstimate: true } : undefined;
   }
 }
-
-// --- acp tools
 
 /** Tools whose names are remembered. */
 const MAX_TOOLS = 500;
@@ -371,4 +368,36 @@ function textsIn(content: ToolCallUpdate["content"]): readonly string[] {
   return (content ?? []).flatMap((part) =>
     part.type === "content" && part.content.type === "text" ? [part.content.text] : [],
   );
+}
+
+/** Lines around a change that are shown with it, as git does. */
+const AROUND = 3;
+
+/**
+ * What an edit changed, line by line: removed ones after `-`, added ones after `+`, some around
+ * them after a space. Some agents send the piece that they change, others the whole file. Pure.
+ */
+export function editLines(before: string, after: string): string {
+  const old = linesOf(before);
+  const now = linesOf(after);
+  const most = Math.min(old.length, now.length);
+  let head = 0;
+  while (head < most && old[head] === now[head]) head++;
+  let tail = 0;
+  while (tail < most - head && old.at(-1 - tail) === now.at(-1 - tail)) tail++;
+
+  return [
+    ...marked(" ", old.slice(Math.max(0, head - AROUND), head)),
+    ...marked("-", old.slice(head, old.length - tail)),
+    ...marked("+", now.slice(head, now.length - tail)),
+    ...marked(" ", now.slice(now.length - tail, now.length - tail + AROUND)),
+  ].join("\n");
+}
+
+function linesOf(text: string): readonly string[] {
+  return text === "" ? [] : text.replace(/\n$/, "").split("\n");
+}
+
+function marked(mark: string, lines: readonly string[]): readonly string[] {
+  return lines.map((line) => `${mark}${line}`);
 }

@@ -1,6 +1,6 @@
 import type { PromptResponse } from "@agentclientprotocol/sdk";
 import { expect, test } from "vitest";
-import { usageIn } from "./acp-session.ts";
+import { usageIn } from "./acp-usage.ts";
 
 const answer = (more: object): PromptResponse => ({ stopReason: "end_turn", ...more });
 const usage = { inputTokens: 1_000, outputTokens: 50, cachedReadTokens: 200, totalTokens: 1_250 };

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { editLines } from "./edit-lines.ts";
+import { editLines } from "./acp-updates.ts";
 
 test("an edit shows the lines that it changed, and three around them", () => {
   const lines = Array.from({ length: 9 }, (_, index) => `line ${index + 1}`);

@@ -1,3 +1,5 @@
+/** The worker that a plan names, opened by its kind. */
+
 import type { Clock } from "../../kernel/clock.ts";
 import { parseModelNames } from "../../models/card.ts";
 import { PRESETS } from "../agents/presets.ts";

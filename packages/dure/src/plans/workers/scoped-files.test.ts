@@ -13,7 +13,7 @@ import {
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { makeScope } from "../scope.ts";
-import { MAX_FILE_BYTES, ScopedFiles } from "./scoped-files.ts";
+import { ScopedFiles, MAX_FILE_BYTES } from "./scoped-files.ts";
 import { aPlace, type TestPlace } from "./test-worker.ts";
 
 const scope = makeScope({

@@ -1,3 +1,5 @@
+/** The files that a worker without a sandbox reads and writes, within its scope. */
+
 import { constants, type Stats } from "node:fs";
 import { readdir, unlink, type FileHandle } from "node:fs/promises";
 import { join, relative, sep } from "node:path";
@@ -306,8 +308,6 @@ export class ScopedFiles {
     return answer.ok ? answer.entries : [];
   }
 }
-
-// --- file text
 
 /** Bytes of one file that is read or written: what is longer is no text for a model. */
 export const MAX_FILE_BYTES = 1_000_000;

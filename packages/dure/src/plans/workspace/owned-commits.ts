@@ -1,3 +1,5 @@
+/** Commits of what workers left in their folders, each stored once. */
+
 import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { codeOf } from "../../kernel/errors.ts";
@@ -184,8 +186,6 @@ async function removeHalfPacks(folder: string): Promise<void> {
     if (name.startsWith("fast_import_crash_")) await rm(join(folder, name), { force: true });
   }
 }
-
-// --- blob writer
 
 /** Writes contents as blobs through one git, which starts with the first of them. */
 class BlobWriter {

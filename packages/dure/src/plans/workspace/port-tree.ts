@@ -1,17 +1,20 @@
-import { mkdir, realpath, rename, rm, writeFile, rmdir } from "node:fs/promises";
+/** The tree in which a port is worked on: set up, held, and cleaned. */
+
+import { mkdir, realpath, rename, rm, rmdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { DureError, codeOf } from "../../kernel/errors.ts";
 import type { Confinement } from "../sandbox/sandbox.ts";
-import { type Scope, isHiddenFrom } from "../scope.ts";
+import type { Scope } from "../scope.ts";
 import { confine, confineSurroundings, type TreeSurroundings } from "./confinement.ts";
 import { onDisk, removeAll, readJson, writeWhole } from "./files.ts";
 import type { Residue } from "./owned-changes.ts";
-import { absolute, type PathKey, textOf, isText, foldersAbove } from "./paths.ts";
+import { absolute, type PathKey, textOf, foldersAbove } from "./paths.ts";
 import type { Repository } from "./repository.ts";
 import type { Found } from "./look-at.ts";
 import type { RunStore } from "./store.ts";
-import { ATTRIBUTES } from "./make-store.ts";
-import { sameEntry, type TreeEntry } from "./listing.ts";
+import { LeaseFile, type TreeLease } from "./tree-lease.ts";
+import { makePrivateGit } from "./private-git.ts";
+import { type TreeEntry, sameEntry } from "./listing.ts";
 
 type Waiting = { readonly signal?: AbortSignal | undefined };
 
@@ -304,77 +307,57 @@ export class PortTree {
   }
 }
 
-// --- private git
-
-/** The private commit does not say when it was made, and is the same for the same files. */
-const PRIVATE_GIT_TIME = 0;
-
-interface PrivateGit {
-  readonly tree: string;
-  /** Around the tree, out of the workers' reach. */
-  readonly folder: string;
+/** That the setup of a tree is done, and what it left that is neither ignored nor in the commit. */
+interface SetupRecord {
   readonly commit: string;
-  readonly scope: Scope;
-  readonly signal: AbortSignal | undefined;
+  readonly residue: Residue;
 }
 
-/** A repository in the tree with one commit: the files of `commit` that the scope does not hide. */
-async function makePrivateGit(store: RunStore, options: PrivateGit): Promise<void> {
-  const { tree, folder, commit, scope, signal } = options;
-  const { git } = store;
-  const listing = await store.listing(commit, { signal });
-  const hidden = [...listing.keys()].filter(
-    (key) => !isText(key) || isHiddenFrom(scope, textOf(key)),
-  );
-  const excerpt = await store.excerpt(commit, hidden, { at: PRIVATE_GIT_TIME, signal });
-  const draft = join(folder, "private.git");
-  await onDisk(folder, async () => {
-    await rm(draft, { recursive: true, force: true });
-    await writeRepository(draft, { hash: store.hash, head: excerpt, hidden });
-    await git.run(["pack-objects", "--quiet", "--revs", join(draft, "objects", "pack", "pack")], {
-      at: store.at,
-      input: `${excerpt}\n`,
-      signal,
-    });
-    const at = { cwd: tree, gitDir: draft, workTree: tree };
-    await git.run(["read-tree", excerpt], { at, signal });
-    await git.run(["update-index", "-q", "--refresh"], { at, accept: [0, 1], signal });
-    await removeAll(Buffer.from(join(tree, ".git")));
-    await rename(draft, join(tree, ".git"));
-  });
+/** As it is written: paths as base64, since they may be no text. */
+interface StoredSetup {
+  readonly commit: string;
+  readonly residue: readonly (readonly [string, TreeEntry | "missing"])[];
 }
 
-/** What `git init` makes, by hand: one process less for each turn of a worker. */
-async function writeRepository(
-  folder: string,
-  options: { hash: "sha1" | "sha256"; head: string; hidden: readonly PathKey[] },
-): Promise<void> {
-  for (const name of ["info", "objects/info", "objects/pack", "refs/heads"]) {
-    await mkdir(join(folder, name), { recursive: true });
+/** The file beside a tree that says that its setup is done. */
+class SetupFile {
+  readonly #folder: string;
+
+  constructor(folder: string) {
+    this.#folder = folder;
   }
-  const write = (name: string, text: string): Promise<void> => writeFile(join(folder, name), text);
-  await write("HEAD", "ref: refs/heads/port\n");
-  await write("config", configOf(options.hash));
-  await write("refs/heads/port", `${options.head}\n`);
-  await write("info/attributes", ATTRIBUTES);
-  const excluded = options.hidden.filter(isText).map(textOf);
-  const lines = excluded.map((path) => `/${path.replace(/[\\*?[ ]/g, "\\$&")}\n`);
-  await write("info/exclude", lines.join(""));
+
+  async read(): Promise<SetupRecord | undefined> {
+    const stored = await readJson<StoredSetup>(this.#path);
+    if (!stored) return undefined;
+    const residue = stored.residue.map(([path, entry]) => [fromBase64(path), entry] as const);
+    return { commit: stored.commit, residue: new Map(residue) };
+  }
+
+  async write({ commit, residue }: SetupRecord): Promise<void> {
+    const stored: StoredSetup = {
+      commit,
+      residue: [...residue].map(([key, entry]) => [toBase64(key), entry] as const),
+    };
+    await onDisk(this.#folder, () => writeWhole(this.#path, JSON.stringify(stored)));
+  }
+
+  async remove(): Promise<void> {
+    await rm(this.#path, { force: true });
+  }
+
+  get #path(): string {
+    return join(this.#folder, "setup.json");
+  }
 }
 
-function configOf(hash: "sha1" | "sha256"): string {
-  const isSha256 = hash === "sha256";
-  const lines = [
-    "[core]",
-    `\trepositoryformatversion = ${isSha256 ? 1 : 0}`,
-    "\tfilemode = true",
-    "\tbare = false",
-  ];
-  if (isSha256) lines.push("[extensions]", "\tobjectformat = sha256");
-  return `${lines.join("\n")}\n`;
+function toBase64(key: PathKey): string {
+  return Buffer.from(key, "latin1").toString("base64");
 }
 
-// --- tree leftovers
+function fromBase64(path: string): PathKey {
+  return Buffer.from(path, "base64").toString("latin1") as PathKey;
+}
 
 /** What the setup made of a file that no commit has as it is now. */
 function residueOf(one: Found): [PathKey, TreeEntry | "missing"][] {
@@ -431,111 +414,4 @@ function notSafe(port: string, because: string, hint: string): DureError {
     class: "conflict",
     hint,
   });
-}
-
-// --- tree setup
-
-/** That the setup of a tree is done, and what it left that is neither ignored nor in the commit. */
-interface SetupRecord {
-  readonly commit: string;
-  readonly residue: Residue;
-}
-
-/** As it is written: paths as base64, since they may be no text. */
-interface StoredSetup {
-  readonly commit: string;
-  readonly residue: readonly (readonly [string, TreeEntry | "missing"])[];
-}
-
-/** The file beside a tree that says that its setup is done. */
-class SetupFile {
-  readonly #folder: string;
-
-  constructor(folder: string) {
-    this.#folder = folder;
-  }
-
-  async read(): Promise<SetupRecord | undefined> {
-    const stored = await readJson<StoredSetup>(this.#path);
-    if (!stored) return undefined;
-    const residue = stored.residue.map(([path, entry]) => [fromBase64(path), entry] as const);
-    return { commit: stored.commit, residue: new Map(residue) };
-  }
-
-  async write({ commit, residue }: SetupRecord): Promise<void> {
-    const stored: StoredSetup = {
-      commit,
-      residue: [...residue].map(([key, entry]) => [toBase64(key), entry] as const),
-    };
-    await onDisk(this.#folder, () => writeWhole(this.#path, JSON.stringify(stored)));
-  }
-
-  async remove(): Promise<void> {
-    await rm(this.#path, { force: true });
-  }
-
-  get #path(): string {
-    return join(this.#folder, "setup.json");
-  }
-}
-
-function toBase64(key: PathKey): string {
-  return Buffer.from(key, "latin1").toString("base64");
-}
-
-function fromBase64(path: string): PathKey {
-  return Buffer.from(path, "base64").toString("latin1") as PathKey;
-}
-
-// --- tree lease
-
-/**
- * Which process works in a tree. The higher epoch wins: it is the database that gives epochs out.
- */
-interface TreeLease {
-  readonly run: string;
-  readonly processId: string;
-  readonly epoch: number;
-}
-
-/** The file beside a tree that names the process which works in it. */
-export class LeaseFile {
-  readonly #folder: string;
-  readonly #port: string;
-
-  constructor(folder: string, port: string) {
-    this.#folder = folder;
-    this.#port = port;
-  }
-
-  /** Throws `TREE_LEASED`. */
-  async take(lease: TreeLease): Promise<void> {
-    const holder = await this.holder();
-    if (holder && isSame(holder, lease)) return;
-    if (holder && holder.epoch >= lease.epoch) {
-      const process = `process ${holder.processId} (epoch ${holder.epoch})`;
-      throw new DureError("TREE_LEASED", `The tree of port ${this.#port} is held by ${process}.`, {
-        class: "conflict",
-        hint: "That process works on this run; this one must take the run over first.",
-      });
-    }
-    await onDisk(this.#folder, () => writeWhole(this.#path, JSON.stringify(lease)));
-  }
-
-  async holder(): Promise<TreeLease | undefined> {
-    return readJson<TreeLease>(this.#path);
-  }
-
-  async release(lease: TreeLease): Promise<void> {
-    const holder = await this.holder();
-    if (holder?.processId === lease.processId) await rm(this.#path, { force: true });
-  }
-
-  get #path(): string {
-    return join(this.#folder, "lease.json");
-  }
-}
-
-function isSame(one: TreeLease, other: TreeLease): boolean {
-  return one.processId === other.processId && one.run === other.run && one.epoch === other.epoch;
 }

@@ -1,3 +1,5 @@
+/** A person's repository: what is read from it, and what is written into it. */
+
 import { readFile, realpath } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { DureError } from "../../kernel/errors.ts";
@@ -5,6 +7,7 @@ import type { Git, GitPlace } from "./git.ts";
 import { fieldsOf } from "./listing.ts";
 import { type BranchMerge, mergeIntoBranch, type MergeOptions } from "./merge-into-branch.ts";
 import { listRefs, refProblem, verifyReachable } from "./refs.ts";
+import { type RepositoryWarning, warningsOf } from "./repository-warnings.ts";
 import { makeResultBranch } from "./result-branch.ts";
 import {
   existing,
@@ -19,7 +22,6 @@ import {
 } from "./repository-facts.ts";
 import { findOwnedSubmodule, type ListedFile, listedFile } from "./listed-files.ts";
 import { someOf } from "./paths.ts";
-import type { JsonObject } from "../../kernel/json.ts";
 
 /**
  * The person's repository. dure writes objects, refs under `refs/dure/<run>/` and a result branch
@@ -321,8 +323,6 @@ export class Repository {
   }
 }
 
-// --- fetch store
-
 /** For a fetch: the named refs, and nothing else there or here. */
 const ONLY_REFS = [
   "--quiet",
@@ -387,83 +387,4 @@ async function missingOf(
 ): Promise<string[]> {
   const there = await repository.refsOf(run, { signal });
   return [...wanted].filter(([name, commit]) => there.get(name) !== commit).map(([name]) => name);
-}
-
-// --- repository warnings
-
-/** A thing that a person should know before a run, and that does not stop it. */
-interface RepositoryWarning {
-  readonly code: "FILTERS_OFF" | "SUBMODULES_EMPTY" | "UNCOMMITTED";
-  readonly facts: JsonObject;
-  readonly message: string;
-}
-
-/** Files `.gitattributes` that are read. */
-const MAX_ATTRIBUTE_FILES = 1_000;
-/** Of one of them. */
-const ATTRIBUTES_BYTES = 1_000_000;
-
-interface BaseCommit {
-  readonly commit: string;
-  readonly files: readonly ListedFile[];
-  readonly signal: AbortSignal | undefined;
-}
-
-async function warningsOf(repository: Repository, base: BaseCommit): Promise<RepositoryWarning[]> {
-  const warnings: RepositoryWarning[] = [];
-  if (repository.facts.isDirty) {
-    const root = folderName(repository.root);
-    const commit = base.commit.slice(0, 12);
-    const files = `Files in ${root} are changed and not committed`;
-    const start = `the run starts from ${commit} without them`;
-    warnings.push({
-      code: "UNCOMMITTED",
-      facts: { root, commit },
-      message: `${files}; ${start}.`,
-    });
-  }
-
-  const submodules = base.files.filter(({ kind }) => kind === "submodule").map(({ path }) => path);
-  if (submodules.length > 0) {
-    warnings.push({
-      code: "SUBMODULES_EMPTY",
-      facts: { paths: submodules },
-      message: `Submodules are empty folders for the workers: ${someOf(submodules)}.`,
-    });
-  }
-
-  const drivers = await filterDrivers(repository, base);
-  if (drivers.length > 0) {
-    const off = `Filters do not run for the workers (${someOf(drivers)})`;
-    const see = "they see what git stores, which for Git LFS is a pointer";
-    warnings.push({
-      code: "FILTERS_OFF",
-      facts: { filters: drivers },
-      message: `${off}; ${see}.`,
-    });
-  }
-  return warnings;
-}
-
-/** Names of filters that files `.gitattributes` of the commit ask for. */
-async function filterDrivers(
-  { git, at }: Repository,
-  { commit, files, signal }: BaseCommit,
-): Promise<string[]> {
-  const attributes = files
-    .filter(({ path, kind }) => kind === "file" && /(?:^|\/)\.gitattributes$/.test(path))
-    .slice(0, MAX_ATTRIBUTE_FILES);
-  const drivers = new Set<string>();
-  for (const { path } of attributes) {
-    const { stdout } = await git.run(["cat-file", "blob", `${commit}:${path}`], {
-      at,
-      signal,
-      outputBytes: ATTRIBUTES_BYTES,
-      cut: true,
-    });
-    for (const [, driver] of stdout.toString().matchAll(/[ \t]filter=([^\s]+)/g)) {
-      drivers.add(driver!);
-    }
-  }
-  return [...drivers];
 }

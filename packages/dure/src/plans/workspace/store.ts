@@ -1,3 +1,5 @@
+/** The store of a run: its objects, its commits, and what was changed between them. */
+
 import { stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DureError, codeOf } from "../../kernel/errors.ts";
@@ -312,8 +314,6 @@ function kindOf(change: EntryChange): ChangeKind {
   if (change.new === undefined) return "deleted";
   return change.old === undefined ? "new" : "modified";
 }
-
-// --- commit lists
 
 /** Lists of commits that are kept; a list of 100,000 files is some 20 MB. */
 const MAX_LISTINGS = 16;

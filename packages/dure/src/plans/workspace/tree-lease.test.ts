@@ -2,7 +2,7 @@ import { mkdtempDisposable } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { LeaseFile } from "./port-tree.ts";
+import { LeaseFile } from "./tree-lease.ts";
 
 const FIRST = { run: "run1", processId: "one", epoch: 1 };
 
