@@ -37,7 +37,7 @@ export const WORLD_GUARDS: readonly Guard[] = [
   },
   {
     id: "ag-ui.answer.key",
-    at: { file: "packages/dure/src/ag-ui/asked-run.ts" },
+    at: { file: "packages/dure/src/ag-ui/ag-ui-routes.ts" },
     find: "JSON.stringify([threadId, runId, answered])",
     replace: "`${threadId} ${runId}`",
     tests: agUi(

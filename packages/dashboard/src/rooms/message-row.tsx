@@ -8,7 +8,7 @@ import {
 } from "@tabler/icons-react";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import type { RoomAgent, RoomMessage } from "dure/client";
-import { memo, useMemo, type ReactNode } from "react";
+import { memo, useMemo, type ReactNode, useRef } from "react";
 import { AgentLink } from "../agents/agent-link.tsx";
 import { useParts } from "../app-parts.tsx";
 import { Markdown } from "../chat/markdown.tsx";
@@ -17,11 +17,9 @@ import { useLanguage, useText } from "../language.tsx";
 import { ErrorWords } from "../problem.tsx";
 import { momentOf, whenOf } from "../when.ts";
 import { mentionChips, mentionPieces } from "./mention.ts";
-import { QuestionButtons } from "./question-buttons.tsx";
 import { RoleLine } from "./role-line.tsx";
 import type { Speaker } from "./room-data.ts";
-import { WaitButtons } from "./wait-buttons.tsx";
-import { useEscalations, useIsAdmin } from "./use-rooms.ts";
+import { useEscalations, useIsAdmin, useSpeaker } from "./use-rooms.ts";
 
 interface MessageRowProps {
   readonly who: Speaker;
@@ -345,4 +343,102 @@ export function plainOf(message: RoomMessage, agents: readonly RoomAgent[]): str
     .replaceAll(/[*`~]+|^\s*(?:[>#-]+|\d+\.)\s/gm, "")
     .replaceAll(/\s+/g, " ")
     .slice(0, 120);
+}
+
+// --- question buttons
+
+/**
+ * Under a question that is for one person: their yes and no. Others read that it is not for them. When
+ * it is answered the message says so, and the buttons go.
+ */
+function QuestionButtons({ message }: { message: RoomMessage }): ReactNode {
+  const text = useText();
+  const { client } = useParts();
+  const { who, name } = useSpeaker();
+  const group = useRef<HTMLDivElement>(null);
+  const answer = useMutation({
+    mutationFn: (value: string) => client.rooms(who).answer(message.place, value),
+    // The focused button goes away; the message that says the answer is read next.
+    onSuccess: () => group.current?.closest("li")?.focus(),
+  });
+  const buttons = (message.buttons ?? []).filter((button) => button.for !== undefined);
+
+  if (buttons.length === 0) return null;
+  if (buttons[0]?.for !== name) {
+    return <p className="soft small">{text.rooms.question.notYours}</p>;
+  }
+  return (
+    <>
+      <div className="toolbar" role="group" aria-label={text.rooms.question.answers} ref={group}>
+        {buttons.map((button, index) => (
+          <Button
+            key={button.value}
+            size="compact-md"
+            variant={index === 0 ? "filled" : "default"}
+            disabled={answer.isPending || answer.isSuccess}
+            loading={answer.isPending && answer.variables === button.value}
+            onClick={() => answer.mutate(button.value)}
+          >
+            {actionLabel(button, text)}
+          </Button>
+        ))}
+      </div>
+      {answer.error !== null && (
+        <p className="error-note small" role="alert">
+          <ErrorWords error={answer.error} />
+        </p>
+      )}
+    </>
+  );
+}
+
+// --- wait buttons
+
+/**
+ * Under the notice of an agent that waits for its model: a retry and a stop. Under the notice that
+ * it could not answer: a retry that goes on from where it ended. For all who may speak here.
+ */
+function WaitButtons({ message }: { message: RoomMessage }): ReactNode {
+  const words = useText().rooms.wait;
+  const { client } = useParts();
+  const { who } = useSpeaker();
+  const values = (message.buttons ?? []).map(({ value }) => value);
+  const press = useMutation({
+    mutationFn: async (value: string): Promise<void> => {
+      const rooms = client.rooms(who);
+      if (value === "order:stop") await rooms.stopRoom(message.place);
+      else if (value === "order:retry") await rooms.retry(message.place);
+      else await rooms.retry(message.place, value.slice("retry:".length));
+    },
+  });
+  const shown = values.flatMap((value) => {
+    if (value === "order:stop") return [{ value, label: words.stop }];
+    if (value === "order:retry") return [{ value, label: words.now }];
+    return value.startsWith("retry:") ? [{ value, label: words.resume }] : [];
+  });
+
+  if (shown.length === 0) return null;
+  return (
+    <>
+      <div className="toolbar">
+        {shown.map(({ value, label }) => (
+          <Button
+            key={value}
+            size="compact-md"
+            variant="default"
+            disabled={press.isPending}
+            loading={press.isPending && press.variables === value}
+            onClick={() => press.mutate(value)}
+          >
+            {label}
+          </Button>
+        ))}
+      </div>
+      {press.error !== null && (
+        <p className="error-note small" role="alert">
+          <ErrorWords error={press.error} />
+        </p>
+      )}
+    </>
+  );
 }

@@ -13,9 +13,9 @@ import { shownBy, type OverPageKind } from "./find-keys.ts";
 import { areNoticesOn, hasNew } from "./notices.ts";
 import { useFindWords } from "./palette-words.ts";
 import { Button } from "@mantine/core";
-import { OverPage } from "./over-page.tsx";
 import { useNavigate } from "@tanstack/react-router";
 import { useFound, type Found } from "./use-found.ts";
+import "./palette.css";
 
 const WAITING_EVERY_MS = 20_000;
 /** The greatest number that the title shows. */
@@ -225,4 +225,31 @@ function useGo(): (found: Found) => void {
         return kind satisfies never;
     }
   };
+}
+
+// --- over page
+
+/** A window over the page; the browser keeps the focus in it and closes it by Escape. */
+function OverPage(props: { label: string; onClose: () => void; children: ReactNode }): ReactNode {
+  const { label, onClose, children } = props;
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    const shown = dialog.current;
+    shown?.showModal();
+    return () => shown?.close();
+  }, []);
+  useEffect(() => {
+    const leaving = new AbortController();
+    const onClick = (event: MouseEvent): void => {
+      if (event.target === dialog.current) onClose(); // on the page behind
+    };
+    dialog.current?.addEventListener("click", onClick, { signal: leaving.signal });
+    return () => leaving.abort();
+  }, [onClose]);
+
+  return (
+    <dialog ref={dialog} className="over-page" aria-label={label} onClose={onClose}>
+      <div className="over-page-body stack loose">{children}</div>
+    </dialog>
+  );
 }

@@ -5,6 +5,7 @@ import {
   type Problem,
   problemAt,
   type SettingsDocument,
+  MAX_PROBLEMS,
 } from "../engine/files/load-service-document.ts";
 import { foldPath } from "./glob.ts";
 import { buildGraph } from "./graph.ts";
@@ -13,12 +14,12 @@ import { HEXAGONAL_ROLES } from "./plan.ts";
 import type { EffortMeter } from "./plan-effort.ts";
 import type { PlanDraft } from "./plan-schema.ts";
 import { checkOverlaps } from "./plan-overlaps.ts";
-import { namesIn, Suggestions } from "./suggestions.ts";
 import { checkRolePaths, checkTestPaths, checkTestPorts } from "./check-paths.ts";
 import { belowHome, homeHint, refuseHomePlace } from "./agents/agent-homes.ts";
 import { variablesIn } from "./agents/mcp-servers.ts";
 import { isOwnSecret, OWN_SECRET_HINT } from "./own-secrets.ts";
 import { isHomeSecret } from "./sandbox/secrets.ts";
+import { closest } from "../kernel/closest.ts";
 
 /**
  * Whether the parts of a plan fit together. Pure; every problem at its place, in the order of the
@@ -340,4 +341,45 @@ function checkWritable({ workers }: PlanDraft, document: SettingsDocument): Prob
       return [problemAt(document, path, message, { hint: homeHint(refused) })];
     }),
   );
+}
+
+// --- suggestions
+
+/** Names that are listed in one problem. */
+const NAMES_SHOWN = 20;
+
+function didYouMean(written: string, known: readonly string[]): string | undefined {
+  const meant = closest(written, known);
+  return meant === undefined ? undefined : `Did you mean "${meant}"?`;
+}
+
+/** Names in one line; of many the first ones. */
+function namesIn(names: readonly string[]): string {
+  if (names.length <= NAMES_SHOWN) return names.join(", ");
+  return `${names.slice(0, NAMES_SHOWN).join(", ")} and ${names.length - NAMES_SHOWN} more`;
+}
+
+/**
+ * What was probably meant. Compares with every known name, so only for as many problems as are
+ * listed.
+ */
+class Suggestions {
+  readonly #known: readonly string[];
+  #left = MAX_PROBLEMS;
+
+  constructor(known: readonly string[]) {
+    this.#known = known;
+  }
+
+  nameFor(written: string): string | undefined {
+    return this.#left-- > 0 ? didYouMean(written, this.#known) : undefined;
+  }
+
+  portFor(written: string): string {
+    const others =
+      this.#known.length > 10
+        ? "Name a port of this plan."
+        : `Ports are ${this.#known.join(", ")}.`;
+    return this.nameFor(written) ?? others;
+  }
 }

@@ -31,9 +31,10 @@ import {
   openEdits,
   type EditOutcome,
 } from "./agent-edit-rows.ts";
-import { addressesIn } from "./agent-edit-addresses.ts";
 import { MAX_PERSONA } from "./agents.ts";
 import type { Reloader } from "./reload.ts";
+import { isObject } from "../kernel/json.ts";
+import { camelCase } from "../kernel/wire.ts";
 
 /** Why the files of an agent cannot be changed here. */
 export type NotEditable = "code" | "service" | "machines";
@@ -429,4 +430,23 @@ function assertNoNewAddress({ agent, file, text }: FileOrder, before: string | n
 function addressesOf({ file, name, text }: Pick<FileOrder, "file" | "text"> & { name: string }) {
   if (file === "agent.yaml") return addressesIn(readYaml(name, text).document.value);
   return file === AGENT_MARKDOWN ? addressesIn(readFrontMatter(name, text).document.value) : [];
+}
+
+// --- agent edit addresses
+
+/** Addresses of models that a card names, in either spelling. Pure. */
+function addressesIn(card: unknown): readonly string[] {
+  const found: string[] = [];
+  const open: unknown[] = [card];
+  while (open.length > 0) {
+    const value = open.pop();
+    if (Array.isArray(value)) open.push(...(value as unknown[]));
+    if (!isObject(value)) continue;
+    for (const [key, member] of Object.entries(value)) {
+      if (camelCase(key) === "baseUrl") found.push(String(member));
+      else open.push(member);
+    }
+  }
+
+  return found;
 }
