@@ -28,13 +28,13 @@ export interface Structure {
 
 /** A little above what the tree has; each of them is lowered when the tree allows it. */
 const LIMITS: Structure = {
-  lines: 237_700,
-  dashboardLines: 32_700,
+  lines: 237_100,
+  dashboardLines: 32_500,
   styleLines: 3_000,
   scriptLines: 16_640,
-  oneImporterPercent: 36.3,
-  oneUserPercent: 49,
-  calledOncePercent: 62.3,
+  oneImporterPercent: 31.4,
+  oneUserPercent: 48.2,
+  calledOncePercent: 62.2,
   sharedTypeNames: 222,
 };
 
