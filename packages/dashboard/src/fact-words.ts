@@ -1,5 +1,5 @@
 import type { SlotInfo } from "dure/client";
-import type { Spoken, Text } from "./texts.ts";
+import type { SpokenTexts, Text } from "./texts.ts";
 import type { Language } from "./words.ts";
 
 /** The members that are amounts of money. Without a `currency` beside them they are won. */
@@ -28,7 +28,7 @@ function dayOf(date: string, language: Language): string {
 export function shownFact(
   name: string,
   value: unknown,
-  { language, text }: Spoken,
+  { language, text }: SpokenTexts,
   slot?: SlotInfo,
 ): string {
   if (value === null || value === undefined || value === "") return "";

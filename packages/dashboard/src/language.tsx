@@ -8,15 +8,15 @@ import {
   type ReactNode,
 } from "react";
 import { untilRead } from "./lazy-part.ts";
-import type { Spoken, Text } from "./texts.ts";
+import type { SpokenTexts, Text } from "./texts.ts";
 import type { Language } from "./words.ts";
 
-interface Speaking extends Spoken {
+interface LanguageValue extends SpokenTexts {
   readonly choose: (language: Language) => void;
 }
 
 const STORED = "dure-language";
-const SpeakingContext = createContext<Speaking | undefined>(undefined);
+const SpeakingContext = createContext<LanguageValue | undefined>(undefined);
 
 /** Nothing is shown before the words of the first language are read. */
 export const firstSpoken = spokenIn(firstLanguage());
@@ -43,7 +43,7 @@ export function LanguageProvider({ children }: { children: ReactNode }): ReactNo
   return <SpeakingContext value={speaking}>{children}</SpeakingContext>;
 }
 
-export function useLanguage(): Speaking {
+export function useLanguage(): LanguageValue {
   const speaking = use(SpeakingContext);
   if (speaking === undefined) throw new Error("useLanguage needs a LanguageProvider around it.");
   return speaking;
@@ -54,7 +54,7 @@ export function useText(): Text {
 }
 
 /** A page reads one language, and the other when it is chosen. */
-async function spokenIn(language: Language): Promise<Spoken> {
+async function spokenIn(language: Language): Promise<SpokenTexts> {
   const text = await untilRead<Text>(
     `texts.${language}`,
     language === "ko"

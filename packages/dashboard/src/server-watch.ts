@@ -6,13 +6,13 @@ import { Unreachable } from "./unreachable.ts";
  * `starved`: it answers, but its database does not. `back`: it was gone or starved, and is well since
  * a moment.
  */
-export type Standing = "there" | "gone" | "starved" | "back";
+export type ServerStanding = "there" | "gone" | "starved" | "back";
 
 /** What one question gave. */
-export type Answer = "well" | "starved" | "none";
+export type ServerAnswer = "well" | "starved" | "none";
 
 export interface Watched {
-  readonly standing: Standing;
+  readonly standing: ServerStanding;
   /** Questions in a row without a good answer. */
   readonly misses: number;
   /** Since when it is back, milliseconds of a clock that never goes back. */
@@ -36,7 +36,7 @@ const PATIENCE_MS = 4_000;
 const BACK_MS = 5_000;
 
 /** What one question tells. Pure. */
-export function watchedAfter(before: Watched, answer: Answer, now: number): Watched {
+export function watchedAfter(before: Watched, answer: ServerAnswer, now: number): Watched {
   if (answer !== "well") {
     const misses = before.misses + 1;
     const worse = answer === "none" ? "gone" : "starved";
@@ -52,7 +52,7 @@ export function watchedAfter(before: Watched, answer: Answer, now: number): Watc
 }
 
 /** Pure. */
-function isAway(standing: Standing): boolean {
+function isAway(standing: ServerStanding): boolean {
   return standing === "gone" || standing === "starved";
 }
 
@@ -129,7 +129,7 @@ class ServerWatch {
   }
 
   /** A server that does not say in time how its database is may still live. */
-  async #asks(signal: AbortSignal): Promise<Answer> {
+  async #asks(signal: AbortSignal): Promise<ServerAnswer> {
     const ready = await ask("/readyz", signal);
     if (ready) return ready.checks?.database?.ok === false ? "starved" : "well";
 

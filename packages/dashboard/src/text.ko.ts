@@ -1,4 +1,4 @@
-import type { Words } from "./words.ts";
+import type { WordsOf } from "./words.ts";
 
 export const ko = {
   /** Stands before words that the server wrote. */
@@ -65,4 +65,4 @@ export const ko = {
   },
 };
 
-export type CommonText = Words<typeof ko>;
+export type CommonText = WordsOf<typeof ko>;

@@ -11,7 +11,7 @@ import { ko as roomsKo } from "./rooms/text.ko.ts";
 import { ko as shellKo } from "./shell/text.ko.ts";
 import { ko as startKo } from "./start/text.ko.ts";
 import { ko as commonKo } from "./text.ko.ts";
-import type { Words } from "./words.ts";
+import type { WordsOf } from "./words.ts";
 
 export const ko = {
   common: commonKo,
@@ -30,4 +30,4 @@ export const ko = {
 };
 
 /** The words of every page, in one language. */
-export type Text = Words<typeof ko>;
+export type Text = WordsOf<typeof ko>;

@@ -5,7 +5,7 @@ import type { Language } from "./words.ts";
 export type { Text };
 
 /** A language and its words. */
-export interface Spoken {
+export interface SpokenTexts {
   readonly language: Language;
   readonly text: Text;
 }

@@ -259,7 +259,7 @@ class Line {
     this.#client.destroy();
   }
 
-  #onClient(message: Message): void {
+  #onClient(message: ProtocolMessage): void {
     if (this.#cut) return;
 
     const statement = this.#note(message);
@@ -277,7 +277,7 @@ class Line {
     this.#pass(this.#server, message, statement);
   }
 
-  #onServer(message: Message): void {
+  #onServer(message: ProtocolMessage): void {
     if (this.#cut) return;
 
     const statement = this.#statement;
@@ -290,7 +290,7 @@ class Line {
     this.#stopAfter = undefined;
   }
 
-  #pass(to: Socket, message: Message, statement: ProxiedStatement | undefined): void {
+  #pass(to: Socket, message: ProtocolMessage, statement: ProxiedStatement | undefined): void {
     if (this.#held) return void this.#held.push({ to, bytes: message.bytes });
     to.write(message.bytes);
 
@@ -306,7 +306,7 @@ class Line {
   }
 
   /** The statement that a client's message belongs to. */
-  #note(message: Message): ProxiedStatement {
+  #note(message: ProtocolMessage): ProxiedStatement {
     const { type, body } = message;
     if (type === "Q") this.#statement = { name: "", sql: textAt(body, 0).text, parameters: "" };
 
@@ -333,7 +333,7 @@ class Line {
 
 const NO_STATEMENT: ProxiedStatement = { name: "", sql: "", parameters: "" };
 
-interface Message {
+interface ProtocolMessage {
   /** One letter; empty for what opens a connection. */
   readonly type: string;
   /** Behind type and length. */
@@ -351,7 +351,7 @@ class Messages {
     this.#startup = startup;
   }
 
-  push(bytes: Buffer | string, onMessage: (message: Message) => void): void {
+  push(bytes: Buffer | string, onMessage: (message: ProtocolMessage) => void): void {
     this.#rest = Buffer.concat([this.#rest, Buffer.from(bytes as Buffer)]);
     for (;;) {
       const head = this.#startup ? 0 : 1;

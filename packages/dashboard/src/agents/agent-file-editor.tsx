@@ -8,13 +8,13 @@ import { Prose } from "../prose.tsx";
 import { useAgentWords } from "./agent-words.ts";
 import type { AgentPageText } from "./page-text.ko.ts";
 import { Refusal } from "./file-refusal.tsx";
-import { useReadAgain, type AgentFile } from "./use-agent-files.ts";
+import { useReadAgain, type ListedAgentFile } from "./use-agent-files.ts";
 
 /** Characters that the server keeps. Source: docs/guides/limits.md. */
 const MOST = 20_000;
 
 /** A text that is being changed, and the version that it was made upon. */
-interface Written {
+interface WrittenFile {
   readonly text: string;
   readonly version: string | null;
 }
@@ -26,7 +26,7 @@ export function FileEditor({
   onLeave,
 }: {
   agent: string;
-  file: AgentFile;
+  file: ListedAgentFile;
   onLeave: (isSaved: boolean) => void;
 }): ReactNode {
   const words = useAgentWords();
@@ -96,11 +96,11 @@ function isChanged(error: Error | null): boolean {
   return error instanceof DureError && error.code === "AGENT_FILE_CHANGED";
 }
 
-function useDraft(agent: string, { file, text, version }: AgentFile) {
+function useDraft(agent: string, { file, text, version }: ListedAgentFile) {
   const { drafts } = useParts();
   const place = `agent-file:${agent}/${file}`;
   const [written, setWritten] = useState(
-    (): Written => readDraft(drafts.of(place)) ?? { text: text ?? "", version },
+    (): WrittenFile => readDraft(drafts.of(place)) ?? { text: text ?? "", version },
   );
 
   return {
@@ -114,7 +114,7 @@ function useDraft(agent: string, { file, text, version }: AgentFile) {
   };
 }
 
-function readDraft(kept: string): Written | undefined {
+function readDraft(kept: string): WrittenFile | undefined {
   const end = kept.indexOf("\n");
   if (end === -1) return undefined;
   return { version: kept.slice(0, end) || null, text: kept.slice(end + 1) };
@@ -163,7 +163,7 @@ function MayHold({ file }: { file: string }): ReactNode {
   );
 }
 
-function NowThere({ file: { path, text } }: { file: AgentFile }): ReactNode {
+function NowThere({ file: { path, text } }: { file: ListedAgentFile }): ReactNode {
   const words = useAgentWords();
   return (
     <details className="agent-file" open>

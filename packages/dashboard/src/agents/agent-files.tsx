@@ -9,7 +9,7 @@ import { Prose } from "../prose.tsx";
 import { AgentHistory } from "./agent-history.tsx";
 import { FileEditor } from "./agent-file-editor.tsx";
 import { useAgentWords } from "./agent-words.ts";
-import { fileKeys, type AgentFile } from "./use-agent-files.ts";
+import { fileKeys, type ListedAgentFile } from "./use-agent-files.ts";
 
 /** Of the whole team: it is no agent's own. */
 const TEAM_FILE = "AGENTS.md";
@@ -75,7 +75,7 @@ function Files({ agent, read }: { agent: string; read: AgentFiles }): ReactNode 
 
 function OneFile(props: {
   agent: string;
-  file: AgentFile;
+  file: ListedAgentFile;
   isEditable: boolean;
   isOpen: boolean;
   configured: readonly string[];
@@ -112,7 +112,7 @@ function OneFile(props: {
   );
 }
 
-function FileText({ file: { path, text, problem } }: { file: AgentFile }): ReactNode {
+function FileText({ file: { path, text, problem } }: { file: ListedAgentFile }): ReactNode {
   const words = useAgentWords();
   if (problem !== null) {
     return (
@@ -135,7 +135,7 @@ function EditButton({
   file: { path, text },
   onEdit,
 }: {
-  file: AgentFile;
+  file: ListedAgentFile;
   onEdit: () => void;
 }): ReactNode {
   const words = useAgentWords();

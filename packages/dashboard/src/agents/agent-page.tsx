@@ -122,14 +122,14 @@ function AgentSkills({ skills }: { skills: AgentDetail["skills"] }): ReactNode {
 
 // --- agent tools
 
-type Tool = AgentDetail["tools"][number];
+type AgentTool = AgentDetail["tools"][number];
 
 /** What an agent may call: tools of the team, those of each MCP server, then those left out. */
 function AgentTools({
   tools,
   leftOut,
 }: {
-  tools: readonly Tool[];
+  tools: readonly AgentTool[];
   leftOut: AgentDetail["leftOut"];
 }): ReactNode {
   const words = useAgentWords();
@@ -176,7 +176,7 @@ function AgentTools({
   );
 }
 
-function ToolRow({ tool: { name, description, effect } }: { tool: Tool }): ReactNode {
+function ToolRow({ tool: { name, description, effect } }: { tool: AgentTool }): ReactNode {
   const words = useAgentWords();
   const known = Object.hasOwn(words.known, name) ? words.known[name] : undefined;
   return (

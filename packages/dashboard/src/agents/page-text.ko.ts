@@ -1,4 +1,4 @@
-import type { Words } from "../words.ts";
+import type { WordsOf } from "../words.ts";
 
 /** Words of the page of one agent; fetched with it. */
 export const ko = {
@@ -117,4 +117,4 @@ export const ko = {
   loading: "불러오는 중",
 };
 
-export type AgentPageText = Words<typeof ko>;
+export type AgentPageText = WordsOf<typeof ko>;

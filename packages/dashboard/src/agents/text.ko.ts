@@ -1,5 +1,5 @@
 import { factOf, type CodedWords } from "../coded-words.ts";
-import type { Words } from "../words.ts";
+import type { WordsOf } from "../words.ts";
 
 export const ko = {
   pageTitle: "에이전트",
@@ -56,4 +56,4 @@ export const ko = {
   } as CodedWords,
 };
 
-export type AgentsText = Words<typeof ko>;
+export type AgentsText = WordsOf<typeof ko>;

@@ -3,7 +3,7 @@ import type { AgentFiles } from "dure/client";
 import { ROOM_KEYS } from "../rooms/room-data.ts";
 
 /** A file of an agent as the server has it. */
-export type AgentFile = AgentFiles["files"][number];
+export type ListedAgentFile = AgentFiles["files"][number];
 
 export const fileKeys = (agent: string) => ({
   files: ["agent files", agent] as const,

@@ -1,4 +1,4 @@
-import type { Words } from "../words.ts";
+import type { WordsOf } from "../words.ts";
 
 export const ko = {
   pageTitle: "감사 기록",
@@ -82,4 +82,4 @@ export const ko = {
   },
 };
 
-export type AuditText = Words<typeof ko>;
+export type AuditText = WordsOf<typeof ko>;

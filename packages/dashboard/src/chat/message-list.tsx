@@ -30,7 +30,7 @@ import { Markdown } from "./markdown.tsx";
 import { ReceiptCard } from "./receipt-card.tsx";
 import { receiptsByEntry } from "./receipts.ts";
 
-type Send = (message: string, extra?: Pick<MessageRequest, "confirmId">) => void;
+type SendMessage = (message: string, extra?: Pick<MessageRequest, "confirmId">) => void;
 
 const NONE: readonly JsonObject[] = [];
 
@@ -38,7 +38,7 @@ export function MessageList(props: {
   view: ConversationView;
   conversation: Conversation;
   slots: readonly SlotInfo[];
-  onSend: Send;
+  onSend: SendMessage;
 }): ReactNode {
   const { view, conversation, slots, onSend } = props;
   const text = useText();
@@ -396,7 +396,7 @@ function isForInbox({ status, context }: Escalation): boolean {
 }
 
 /** The buttons that the last answer offers: each answers exactly what was shown. */
-function Choices({ done, onSend }: { done: Done; onSend: Send }): ReactNode {
+function Choices({ done, onSend }: { done: Done; onSend: SendMessage }): ReactNode {
   const text = useText();
   const usual =
     done.nextAction === "CONFIRM" || done.nextAction === "ASK_CONTINUE"

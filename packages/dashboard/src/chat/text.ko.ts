@@ -1,4 +1,4 @@
-import type { Words } from "../words.ts";
+import type { WordsOf } from "../words.ts";
 
 export const ko = {
   pageTitle: "대화",
@@ -54,4 +54,4 @@ export const ko = {
   },
 };
 
-export type ChatText = Words<typeof ko>;
+export type ChatText = WordsOf<typeof ko>;

@@ -230,7 +230,7 @@ function Budgets({ budgets }: { budgets: readonly CostBudget[] }): ReactNode {
 
 // --- cost chart
 
-type Side = keyof Costs["overTime"];
+type CostSide = keyof Costs["overTime"];
 
 /** Of the drawing; it is stretched to the width of the page. */
 const SIZE = { width: 720, height: 190 };
@@ -241,7 +241,7 @@ const LINES = [0.5, 1];
 function CostChart({ costs, days }: { costs: Costs; days: number }): ReactNode {
   const { text } = useLanguage();
   const { costs: words } = text;
-  const [side, setSide] = useState<Side>("agent");
+  const [side, setSide] = useState<CostSide>("agent");
   const chart = chartDays(costs.overTime[side], { since: costs.since, days });
   if (chart.series.length === 0) return null;
 

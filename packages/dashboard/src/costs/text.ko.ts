@@ -1,4 +1,4 @@
-import type { Words } from "../words.ts";
+import type { WordsOf } from "../words.ts";
 
 export const ko = {
   pageTitle: "비용",
@@ -41,4 +41,4 @@ export const ko = {
   atMost: (most: string, per: string) => `${per}에 ${most}까지`,
 };
 
-export type CostsText = Words<typeof ko>;
+export type CostsText = WordsOf<typeof ko>;

@@ -21,7 +21,7 @@ export function ArgumentsForm(props: {
   const before = Object.entries(input).filter(
     (entry): entry is [string, Json] => entry[1] !== undefined,
   );
-  const [written, setWritten] = useState<Readonly<Record<string, Written>>>(() =>
+  const [written, setWritten] = useState<Readonly<Record<string, WrittenValue>>>(() =>
     Object.fromEntries(before.map(([name, value]) => [name, writtenOf(value)])),
   );
   const read = before.map(([name, value]) => [name, valueOf(written[name]!, value)] as const);
@@ -59,14 +59,14 @@ export function ArgumentsForm(props: {
 }
 
 /** As it stands in its field. */
-type Written = string | number | boolean;
+type WrittenValue = string | number | boolean;
 
 function Argument(props: {
   label: string;
-  value: Written;
+  value: WrittenValue;
   isFirst: boolean;
   isReadable: boolean;
-  onChange: (value: Written) => void;
+  onChange: (value: WrittenValue) => void;
   onLeave: () => void;
 }): ReactNode {
   const { label, value, isFirst, isReadable, onChange, onLeave } = props;
@@ -114,12 +114,12 @@ function Argument(props: {
   );
 }
 
-function writtenOf(value: Json): Written {
+function writtenOf(value: Json): WrittenValue {
   return typeof value === "object" ? JSON.stringify(value) : value;
 }
 
 /** Undefined: it cannot be read as what it was. Pure. */
-function valueOf(written: Written, before: Json): Json | undefined {
+function valueOf(written: WrittenValue, before: Json): Json | undefined {
   if (typeof written === "number") return Number.isFinite(written) ? written : undefined;
   if (typeof written === "boolean" || typeof before === "string") return written;
   try {

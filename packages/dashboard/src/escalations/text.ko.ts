@@ -1,5 +1,5 @@
 import type { EscalationSeverity, EscalationType } from "dure/client";
-import type { Words } from "../words.ts";
+import type { WordsOf } from "../words.ts";
 
 export const ko = {
   pageTitle: "확인 요청",
@@ -169,4 +169,4 @@ export const ko = {
   notYours: "담당자가 답하면 이어서 진행돼요.",
 };
 
-export type EscalationsText = Words<typeof ko>;
+export type EscalationsText = WordsOf<typeof ko>;

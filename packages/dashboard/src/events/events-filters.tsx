@@ -5,7 +5,7 @@ import { use, useMemo, type ReactNode } from "react";
 import { useParts } from "../app-parts.tsx";
 import { useText } from "../language.tsx";
 import { eventLogOf, type LogView } from "./event-log.ts";
-import { KINDS, partakersOf, placeOf, SPANS, type Chosen, type Kind } from "./facets.ts";
+import { KINDS, partakersOf, placeOf, SPANS, type Chosen, type FacetKind } from "./facets.ts";
 import { EventNamesContext } from "./use-sentences.ts";
 
 const ROLES = [
@@ -18,15 +18,15 @@ const ROLES = [
 const MOST = 100;
 
 /** What a reader has chosen and written. */
-export interface Written extends Chosen {
-  readonly kind: Kind | "";
+export interface WrittenFilter extends Chosen {
+  readonly kind: FacetKind | "";
   readonly types: string;
   readonly session: string;
   readonly role: EventRole | "";
   readonly search: string;
 }
 
-export const NOTHING_WRITTEN: Written = {
+export const NOTHING_WRITTEN: WrittenFilter = {
   who: "",
   kind: "",
   where: "",
@@ -38,15 +38,15 @@ export const NOTHING_WRITTEN: Written = {
 };
 
 interface FiltersProps {
-  readonly written: Written;
-  readonly onWrite: (written: Written) => void;
+  readonly written: WrittenFilter;
+  readonly onWrite: (written: WrittenFilter) => void;
   readonly view: LogView;
 }
 
 /** Who, what, where, since when; the rest behind a fold. */
 export function EventFilters({ written, onWrite, view }: FiltersProps): ReactNode {
   const words = useText().events;
-  const write = (part: Partial<Written>): void => onWrite({ ...written, ...part });
+  const write = (part: Partial<WrittenFilter>): void => onWrite({ ...written, ...part });
   const { who, where } = useFacets(view);
 
   return (
@@ -70,8 +70,8 @@ export function EventFilters({ written, onWrite, view }: FiltersProps): ReactNod
         label={words.kind}
         all={words.anyKind}
         value={written.kind}
-        options={Object.keys(KINDS).map((kind) => [kind, words.kinds[kind as Kind]])}
-        onChange={(value) => write({ kind: value as Kind | "" })}
+        options={Object.keys(KINDS).map((kind) => [kind, words.kinds[kind as FacetKind]])}
+        onChange={(value) => write({ kind: value as FacetKind | "" })}
       />
       <Facet
         label={words.where}
@@ -85,7 +85,7 @@ export function EventFilters({ written, onWrite, view }: FiltersProps): ReactNod
         all={words.ever}
         value={written.since}
         options={Object.keys(SPANS).map((span) => [span, words.spans[span as keyof typeof SPANS]])}
-        onChange={(value) => write({ since: value as Written["since"] })}
+        onChange={(value) => write({ since: value as WrittenFilter["since"] })}
       />
       <Actions isPaused={view.paused} />
       <MoreFilters written={written} write={write} />
@@ -139,8 +139,8 @@ function MoreFilters({
   written,
   write,
 }: {
-  written: Written;
-  write: (part: Partial<Written>) => void;
+  written: WrittenFilter;
+  write: (part: Partial<WrittenFilter>) => void;
 }): ReactNode {
   const words = useText().events;
   return (
@@ -162,7 +162,7 @@ function MoreFilters({
         <NativeSelect
           aria-label={words.role}
           value={written.role}
-          onChange={(event) => write({ role: event.currentTarget.value as Written["role"] })}
+          onChange={(event) => write({ role: event.currentTarget.value as WrittenFilter["role"] })}
           data={[
             { value: "", label: words.allRoles },
             ...ROLES.map((one) => ({ value: one, label: words.roles[one] })),

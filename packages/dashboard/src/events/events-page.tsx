@@ -15,8 +15,8 @@ import { ErrorWords } from "../problem.tsx";
 import { useIsGone } from "../server-watch.ts";
 import { eventLogOf, ROW_LIMIT, type LogRow, type LogView } from "./event-log.ts";
 import { EventRows } from "./event-rows.tsx";
-import { EventFilters, NOTHING_WRITTEN, type Written } from "./events-filters.tsx";
-import { isChosen, KINDS, type Kind } from "./facets.ts";
+import { EventFilters, NOTHING_WRITTEN, type WrittenFilter } from "./events-filters.tsx";
+import { isChosen, KINDS, type FacetKind } from "./facets.ts";
 import { EventNamesContext, useSentences } from "./use-sentences.ts";
 import "./events.css";
 import { momentOf } from "../when.ts";
@@ -110,7 +110,7 @@ function Log(): ReactNode {
 /** What is looked for, which the address may say: `?q=`. */
 function useWritten() {
   const { q = "" } = useSearch({ strict: false });
-  const [written, setWritten] = useState<Written>({ ...NOTHING_WRITTEN, search: q });
+  const [written, setWritten] = useState<WrittenFilter>({ ...NOTHING_WRITTEN, search: q });
   const [lastAsked, setLastAsked] = useState(q);
   if (q !== lastAsked) {
     setLastAsked(q);
@@ -120,7 +120,7 @@ function useWritten() {
 }
 
 /** Those that were chosen, with the words that are looked for in their sentence or their data. */
-function useMatching(rows: readonly LogRow[], written: Written): readonly LogRow[] {
+function useMatching(rows: readonly LogRow[], written: WrittenFilter): readonly LogRow[] {
   const sentence = useSentences();
   const names = use(EventNamesContext)!;
   const { who, where, since, search } = written;
@@ -199,7 +199,7 @@ function Connection({ state }: { state: LogView["connection"] }): ReactNode {
 function filterOf(written: string): EventsFilter {
   const [types = "", session = "", role = "", kind = ""] = written.split("\n");
   const own = types.split(/[\s,]+/).filter((type) => type !== "");
-  const wanted = own.length > 0 || kind === "" ? own : [...KINDS[kind as Kind]];
+  const wanted = own.length > 0 || kind === "" ? own : [...KINDS[kind as FacetKind]];
 
   return {
     types: wanted.length === 0 ? undefined : wanted,

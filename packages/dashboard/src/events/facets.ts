@@ -10,7 +10,7 @@ export const KINDS = {
   escalations: ["escalation.*"],
   system: ["process.*", "outbox.*", "hook.*"],
 } as const;
-export type Kind = keyof typeof KINDS;
+export type FacetKind = keyof typeof KINDS;
 
 /** How far back one looks, milliseconds. */
 export const SPANS = {
@@ -18,13 +18,13 @@ export const SPANS = {
   hour: 60 * 60_000,
   day: 24 * 60 * 60_000,
 } as const;
-export type Span = keyof typeof SPANS;
+export type TimeSpan = keyof typeof SPANS;
 
 /** What a reader has chosen; empty is all. */
 export interface Chosen {
   readonly who: string;
   readonly where: string;
-  readonly since: Span | "";
+  readonly since: TimeSpan | "";
 }
 
 /** Workers of a plan by their part: neither agents nor persons. */

@@ -1,4 +1,4 @@
-import type { Words } from "../words.ts";
+import type { WordsOf } from "../words.ts";
 
 export const ko = {
   pageTitle: "이벤트",
@@ -58,4 +58,4 @@ export const ko = {
   stopped: "이벤트를 받지 못했어요",
 };
 
-export type EventsText = Words<typeof ko>;
+export type EventsText = WordsOf<typeof ko>;

@@ -35,14 +35,14 @@ const MOST_FILES = 10;
 let lastKey = 0;
 
 /** Stores a file where the message will be. */
-type Upload = (
+type UploadFiles = (
   client: DureClient,
   files: readonly File[],
   options: { readonly signal: AbortSignal },
 ) => Promise<readonly FileInfo[]>;
 
 /** Each file is uploaded at once. */
-export function useAttached(uploadWith: Upload): AttachedFiles {
+export function useAttached(uploadWith: UploadFiles): AttachedFiles {
   const [all, setAll] = useState<readonly Attached[]>([]);
   const [leftOut, setLeftOut] = useState(0);
   const running = useRef(new Map<number, AbortController>());

@@ -1,4 +1,4 @@
-import type { Words } from "../words.ts";
+import type { WordsOf } from "../words.ts";
 
 /** Not with the words of every page: the first page needs none of them. */
 export const ko = {
@@ -12,4 +12,4 @@ export const ko = {
   blocked: "올리지 못한 파일이 있어요. 다시 올리거나 빼 주세요.",
 };
 
-export type FilesText = Words<typeof ko>;
+export type FilesText = WordsOf<typeof ko>;

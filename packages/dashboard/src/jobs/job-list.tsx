@@ -289,20 +289,20 @@ function Last({ firing }: { firing: ScheduleFiring }): ReactNode {
   );
 }
 
-type Order = "run" | "pause" | "resume";
+type ScheduleOrder = "run" | "pause" | "resume";
 
 function Orders({ schedule: { name, paused } }: { schedule: Schedule }): ReactNode {
   const words = useText().jobs.schedules;
   const { client } = useParts();
   const queries = useQueryClient();
-  const order = useMutation<unknown, Error, Order>({
+  const order = useMutation<unknown, Error, ScheduleOrder>({
     mutationFn: (what) => {
       if (what === "run") return client.schedules.run(name, { idempotencyKey: ulid() });
       return client.schedules[what](name);
     },
     onSettled: () => queries.invalidateQueries({ queryKey: KEY }),
   });
-  const give = (what: Order): ReactNode => (
+  const give = (what: ScheduleOrder): ReactNode => (
     <Button
       size="compact-xs"
       variant="default"

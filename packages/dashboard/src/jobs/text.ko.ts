@@ -1,5 +1,5 @@
 import type { JobOutcome, JobStatus } from "dure/client";
-import type { Words } from "../words.ts";
+import type { WordsOf } from "../words.ts";
 
 export const ko = {
   pageTitle: "맡긴 일",
@@ -143,4 +143,4 @@ export const ko = {
   retry: "다시 해 보기",
 };
 
-export type JobsText = Words<typeof ko>;
+export type JobsText = WordsOf<typeof ko>;

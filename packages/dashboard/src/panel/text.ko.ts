@@ -1,4 +1,4 @@
-import type { Words } from "../words.ts";
+import type { WordsOf } from "../words.ts";
 
 export const ko = {
   label: "대화 자세히",
@@ -71,4 +71,4 @@ export const ko = {
   traceRest: "코드와 도구",
 };
 
-export type PanelText = Words<typeof ko>;
+export type PanelText = WordsOf<typeof ko>;

@@ -104,13 +104,14 @@ function sourceOf(plan: string, { text }: StartSearch): PlanSource | undefined {
   return text === undefined ? { plan } : textOf(text);
 }
 
-type Found = Pick<PlanFile, "problems" | "problemCount">;
+type FoundProblems = Pick<PlanFile, "problems" | "problemCount">;
 
-const NONE: Found = { problems: [], problemCount: 0 };
+const NONE: FoundProblems = { problems: [], problemCount: 0 };
 
 /** What a refused text has wrong; at most 50 are listed. Details keep the names of the wire. Pure. */
-function toldBy({ details }: DureError): Found {
-  const problems = (details?.["problems"] as Found["problems"] | undefined) ?? NONE.problems;
+function toldBy({ details }: DureError): FoundProblems {
+  const problems =
+    (details?.["problems"] as FoundProblems["problems"] | undefined) ?? NONE.problems;
   const problemCount = (details?.["problem_count"] as number | undefined) ?? problems.length;
   return { problems, problemCount };
 }

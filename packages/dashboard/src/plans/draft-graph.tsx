@@ -23,7 +23,7 @@ interface Drawn {
   readonly onPick: (id: string) => void;
 }
 
-type PortNode = Node<
+type DraftPortNode = Node<
   {
     readonly port: DraftPort;
     readonly troubles: number;
@@ -62,7 +62,9 @@ export function DraftGraph(drawn: Drawn): ReactNode {
   );
 }
 
-function PortBox({ data: { port, troubles, isPicked, onPick } }: NodeProps<PortNode>): ReactNode {
+function PortBox({
+  data: { port, troubles, isPicked, onPick },
+}: NodeProps<DraftPortNode>): ReactNode {
   const words = useDraftWords();
   const { id, title, owns } = port;
   return (
@@ -90,7 +92,7 @@ function PortBox({ data: { port, troubles, isPicked, onPick } }: NodeProps<PortN
 }
 
 /** An id that stands twice is drawn once; its problem says so. */
-function nodesOf({ ports, troubles, picked, onPick }: Drawn): PortNode[] {
+function nodesOf({ ports, troubles, picked, onPick }: Drawn): DraftPortNode[] {
   const places = new Map(ports.map(({ id }, place) => [id, place]));
   const ids = new Set(places.keys());
   const known = [...places.values()].map((place) => {

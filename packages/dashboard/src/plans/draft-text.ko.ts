@@ -1,4 +1,4 @@
-import type { Words } from "../words.ts";
+import type { WordsOf } from "../words.ts";
 
 /** Words of the page of a draft; fetched with it. */
 export const ko = {
@@ -57,4 +57,4 @@ export const ko = {
   textLabel: "계획의 글",
 };
 
-export type DraftText = Words<typeof ko>;
+export type DraftText = WordsOf<typeof ko>;

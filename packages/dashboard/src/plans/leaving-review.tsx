@@ -7,7 +7,7 @@ import { Prose } from "../prose.tsx";
 import { useFindingWords } from "./finding-words.ts";
 import { useMayConfirm } from "./use-plans.ts";
 
-interface Leaving {
+interface ShownLeaving {
   readonly error: Error;
   readonly isPending: boolean;
   /** Says yes to exactly what is shown. */
@@ -15,7 +15,7 @@ interface Leaving {
 }
 
 /** Why a result did not leave its run; where a person is to look first, what at, and their yes. */
-export function LeavingReview({ error, isPending, onConfirm }: Leaving): ReactNode {
+export function LeavingReview({ error, isPending, onConfirm }: ShownLeaving): ReactNode {
   const { leaving: words } = useText().plans;
   const mayConfirm = useMayConfirm();
   const review = reviewNeeded(error);

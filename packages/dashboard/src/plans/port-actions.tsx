@@ -155,11 +155,11 @@ function Retry({
 
 /** What a person wrote of what a port gets beside its bounds. */
 type WrittenMore = Readonly<Record<keyof typeof MOST, string>>;
-type More = Readonly<Record<keyof typeof MOST, number | "wrong" | undefined>>;
+type MoreTries = Readonly<Record<keyof typeof MOST, number | "wrong" | undefined>>;
 
 const MOST = { tries: MAX_TRIES, tokens: MAX_TOKENS, minutes: MAX_MINUTES } as const;
 
-function readWritten({ tries, tokens, minutes }: WrittenMore): More {
+function readWritten({ tries, tokens, minutes }: WrittenMore): MoreTries {
   return {
     tries: readMore(tries, MOST.tries),
     tokens: readMore(tokens, MOST.tokens),
@@ -168,7 +168,7 @@ function readWritten({ tries, tokens, minutes }: WrittenMore): More {
 }
 
 /** Only what was written is sent. Pure. */
-function retryRequest(hint: string, { tries, tokens, minutes }: More): RetryRequest {
+function retryRequest(hint: string, { tries, tokens, minutes }: MoreTries): RetryRequest {
   return {
     hint: hint === "" ? undefined : hint,
     tries: typeof tries === "number" ? tries : undefined,

@@ -25,7 +25,7 @@ import { Critical, PortState } from "./port-state.tsx";
 import type { Sign, Signs } from "./signs.ts";
 import { PortMark, toneOf } from "./status-mark.tsx";
 
-type PortNode = Node<
+type RunPortNode = Node<
   {
     readonly run: string;
     readonly port: PlanPort;
@@ -168,7 +168,7 @@ function PortBox({
   data: { run, port, sign, isCritical, isPicked },
   positionAbsoluteX: x,
   positionAbsoluteY: y,
-}: NodeProps<PortNode>): ReactNode {
+}: NodeProps<RunPortNode>): ReactNode {
   const { setCenter, getZoom } = useReactFlow();
   /** Who comes by keyboard sees where they are; a click leaves the picture where it is. */
   const onFocus = (event: FocusEvent<HTMLElement>): void => {
@@ -211,7 +211,7 @@ function nodesOf(
   graph: RunGraph,
   signs: Signs,
   picked: string | undefined,
-): PortNode[] {
+): RunPortNode[] {
   const byId = new Map(run.ports.map((port) => [port.id, port]));
   return graph.boxes.flatMap(({ id, x, y }) => {
     const port = byId.get(id);

@@ -17,7 +17,7 @@ import type { ReactNode } from "react";
 import { useText } from "../language.tsx";
 import { useIsGone } from "../server-watch.ts";
 
-type Tone = "quiet" | "now" | "good" | "warn" | "bad";
+type MarkTone = "quiet" | "now" | "good" | "warn" | "bad";
 
 const PORT_LOOKS = {
   waiting: { Icon: IconCircleDashed, tone: "quiet" },
@@ -28,7 +28,7 @@ const PORT_LOOKS = {
   failed: { Icon: IconCircleX, tone: "bad" },
   blocked: { Icon: IconLock, tone: "warn" },
   cancelled: { Icon: IconBan, tone: "quiet" },
-} as const satisfies Record<PortStatus, { Icon: Icon; tone: Tone }>;
+} as const satisfies Record<PortStatus, { Icon: Icon; tone: MarkTone }>;
 
 const RUN_LOOKS = {
   running: { Icon: IconLoader2, tone: "now" },
@@ -39,9 +39,9 @@ const RUN_LOOKS = {
   partial: { Icon: IconAlertTriangle, tone: "warn" },
   failed: { Icon: IconCircleX, tone: "bad" },
   cancelled: { Icon: IconBan, tone: "quiet" },
-} as const satisfies Record<PlanRunStatus, { Icon: Icon; tone: Tone }>;
+} as const satisfies Record<PlanRunStatus, { Icon: Icon; tone: MarkTone }>;
 
-export function toneOf(status: PortStatus): Tone {
+export function toneOf(status: PortStatus): MarkTone {
   return PORT_LOOKS[status].tone;
 }
 
@@ -90,7 +90,7 @@ function Mark({
   words,
 }: {
   Icon: Icon;
-  tone: Tone;
+  tone: MarkTone;
   isTurning: boolean;
   words: string;
 }): ReactNode {
@@ -118,7 +118,7 @@ export function Bar({
 }: {
   share: number;
   label: string;
-  tone?: Tone;
+  tone?: MarkTone;
 }): ReactNode {
   const percent = Math.round(Math.min(1, Math.max(0, share)) * 100);
   return (

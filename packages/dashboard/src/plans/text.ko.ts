@@ -1,6 +1,6 @@
 import type { PlanRun, PlanRunStatus, PortStatus } from "dure/client";
 import { factOf, listOr, type CodedWords } from "../coded-words.ts";
-import type { Words } from "../words.ts";
+import type { WordsOf } from "../words.ts";
 
 /** Commands of a plan as a Korean page calls them. */
 const NETWORK_USERS: Readonly<Record<string, string>> = {
@@ -634,4 +634,4 @@ export const ko = {
   },
 };
 
-export type PlansText = Words<typeof ko>;
+export type PlansText = WordsOf<typeof ko>;

@@ -23,7 +23,7 @@ import { useLanguage, useText } from "../language.tsx";
 import { clockOf, momentOf } from "../when.ts";
 import { endOf, excerptOf, inputOf, piecesOf, type TranscriptBlock } from "./transcript-lines.ts";
 
-type Kind = TranscriptLine["kind"];
+type LineKind = TranscriptLine["kind"];
 
 const ICONS = {
   prompt: IconNotes,
@@ -40,7 +40,7 @@ const ICONS = {
   heard: IconMessage2,
   cost: IconCoin,
   end: IconFlag,
-} as const satisfies Record<Kind, Icon>;
+} as const satisfies Record<LineKind, Icon>;
 
 interface BlockProps {
   readonly block: TranscriptBlock;

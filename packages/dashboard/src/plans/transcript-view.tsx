@@ -21,7 +21,7 @@ import { PLAN_KEYS } from "./use-plans.ts";
 const REST_MS = 250;
 const MAX_SEARCH = 200;
 const MEMBERS = ["implementer", "tester", "orchestrator"] as const;
-type Member = (typeof MEMBERS)[number];
+type ShownMember = (typeof MEMBERS)[number];
 
 /** Whose transcript it is: a port's, or that of the orchestrator's own work. */
 type Transcribed = Pick<PortDetail, "id" | "steps">;
@@ -38,7 +38,7 @@ export function TranscriptView({ run, port, isWorkedOn }: TranscriptProps): Reac
   const words = useText().plans.transcript;
   const [typed, setTyped] = useState("");
   const [search] = useDebouncedValue(typed.trim(), REST_MS);
-  const [member, setMember] = useState<Member>();
+  const [member, setMember] = useState<ShownMember>();
   const isLive = isWorkedOn && !isRunOver(run.status);
 
   return (
@@ -74,8 +74,8 @@ function WhoseSelect({
   onChoose,
 }: {
   port: Transcribed;
-  member: Member | undefined;
-  onChoose: (member: Member | undefined) => void;
+  member: ShownMember | undefined;
+  onChoose: (member: ShownMember | undefined) => void;
 }): ReactNode {
   const { transcript: words, port: names } = useText().plans;
   const there = MEMBERS.filter((one) => port.steps.some((step) => step.member === one));
@@ -98,7 +98,7 @@ function WhoseSelect({
 interface LinesProps {
   readonly run: RunDetail;
   readonly port: Transcribed;
-  readonly member: Member | undefined;
+  readonly member: ShownMember | undefined;
   readonly search: string;
   readonly isLive: boolean;
 }

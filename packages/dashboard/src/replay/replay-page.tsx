@@ -185,10 +185,10 @@ function OfCode({ agents }: { agents: ReplayableTurn["replayed"] }): ReactNode {
     ));
 }
 
-type Shown = Pick<TurnReplay, "message" | "agents" | "elapsedMs"> &
+type ShownReplay = Pick<TurnReplay, "message" | "agents" | "elapsedMs"> &
   Partial<Pick<TurnReplay, "calls" | "error" | "microUsd">>;
 
-function Answer({ title, answer }: { title: string; answer: Shown }): ReactNode {
+function Answer({ title, answer }: { title: string; answer: ShownReplay }): ReactNode {
   const words = useWords();
   const { language } = useLanguage();
   const korean = useServerKorean();

@@ -1,4 +1,4 @@
-import type { Words } from "../words.ts";
+import type { WordsOf } from "../words.ts";
 
 /** Words of the page that replays a turn; fetched with it. */
 export const ko = {
@@ -39,4 +39,4 @@ export const ko = {
   failed: "다시 해 볼 수 없어요",
 };
 
-export type ReplayText = Words<typeof ko>;
+export type ReplayText = WordsOf<typeof ko>;

@@ -1,5 +1,5 @@
 import { factOf, type CodedWords } from "../coded-words.ts";
-import type { Words } from "../words.ts";
+import type { WordsOf } from "../words.ts";
 
 export const ko = {
   label: "방",
@@ -146,4 +146,4 @@ export const ko = {
     who === "" ? `‘${answer}’(으)로 답했어요.` : `${who} 님이 ‘${answer}’(으)로 답했어요.`,
 };
 
-export type RoomsText = Words<typeof ko>;
+export type RoomsText = WordsOf<typeof ko>;

@@ -14,7 +14,7 @@ import { areNoticesOn, hasNew } from "./notices.ts";
 import { useFindWords } from "./palette-words.ts";
 import { Button } from "@mantine/core";
 import { useNavigate } from "@tanstack/react-router";
-import { useFound, type Found } from "./use-found.ts";
+import { useFound, type FoundThing } from "./use-found.ts";
 import "./palette.css";
 
 const WAITING_EVERY_MS = 20_000;
@@ -148,7 +148,7 @@ function Palette({ onClose }: { onClose: () => void }): ReactNode {
   const go = useGo();
   const at = Math.min(picked, found.length - 1);
 
-  const open = (one: Found | undefined): void => {
+  const open = (one: FoundThing | undefined): void => {
     if (one === undefined) return;
     onClose();
     go(one);
@@ -203,7 +203,7 @@ function Palette({ onClose }: { onClose: () => void }): ReactNode {
   );
 }
 
-function useGo(): (found: Found) => void {
+function useGo(): (found: FoundThing) => void {
   const navigate = useNavigate();
   return ({ kind, id }) => {
     switch (kind) {

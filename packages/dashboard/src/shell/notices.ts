@@ -24,11 +24,11 @@ export function turnNoticesOff(): void {
   localStorage.removeItem(STORED);
 }
 
-interface Waiting {
+interface WaitingCounts {
   readonly id: string;
 }
 
 /** Whether something waits that did not before, also where others were answered meanwhile. Pure. */
-export function hasNew(before: readonly Waiting[], now: readonly Waiting[]): boolean {
+export function hasNew(before: readonly WaitingCounts[], now: readonly WaitingCounts[]): boolean {
   return now.some(({ id }) => before.every((one) => one.id !== id));
 }

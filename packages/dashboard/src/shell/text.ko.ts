@@ -1,4 +1,4 @@
-import type { Words } from "../words.ts";
+import type { WordsOf } from "../words.ts";
 
 export const ko = {
   appName: "두레",
@@ -71,4 +71,4 @@ export const ko = {
   },
 };
 
-export type ShellText = Words<typeof ko>;
+export type ShellText = WordsOf<typeof ko>;

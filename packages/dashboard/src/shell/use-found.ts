@@ -8,7 +8,7 @@ import { useAgents, useRoomList, useSpeaker } from "../rooms/use-rooms.ts";
 import { useFindWords } from "./palette-words.ts";
 
 /** Where one may go. */
-export interface Found {
+export interface FoundThing {
   readonly kind: "page" | "agent" | "room" | "session" | "job" | "run" | "events";
   /** Of a page: its path. */
   readonly id: string;
@@ -34,7 +34,7 @@ const PAGES = [
 ] as const;
 
 /** What fits, as far as the reader may see it: the same reads as those of the pages. */
-export function useFound(written: string): readonly Found[] {
+export function useFound(written: string): readonly FoundThing[] {
   const { nav } = useText().shell;
   const words = useFindWords();
   const { client } = useParts();
@@ -53,27 +53,27 @@ export function useFound(written: string): readonly Found[] {
     client.plans.runs({ limit: LOOKED_AT }, { signal }),
   );
 
-  const all: readonly Found[] = [
-    ...PAGES.map(([id, name]): Found => ({ kind: "page", id, words: nav[name] })),
-    ...(agents.data ?? []).map(({ id, displayName }): Found => ({
+  const all: readonly FoundThing[] = [
+    ...PAGES.map(([id, name]): FoundThing => ({ kind: "page", id, words: nav[name] })),
+    ...(agents.data ?? []).map(({ id, displayName }): FoundThing => ({
       kind: "agent",
       id,
       words: displayName,
     })),
-    ...(rooms.data ?? []).map(({ id, name }): Found => ({ kind: "room", id, words: name })),
-    ...jobs.map(({ jobId, topic, message, requesterName, targetName }): Found => ({
+    ...(rooms.data ?? []).map(({ id, name }): FoundThing => ({ kind: "room", id, words: name })),
+    ...jobs.map(({ jobId, topic, message, requesterName, targetName }): FoundThing => ({
       kind: "job",
       id: jobId,
       words: `${requesterName} → ${targetName}: ${topic ?? message.slice(0, 80)}`,
     })),
-    ...runs.map(({ id, plan }): Found => ({ kind: "run", id, words: `${plan} · ${id}` })),
+    ...runs.map(({ id, plan }): FoundThing => ({ kind: "run", id, words: `${plan} · ${id}` })),
   ];
   const fitting = fittingOf(all, query);
   if (query === "") return fitting;
 
   return [
     ...fitting,
-    ...sessions.map(({ sessionId, title }): Found => ({
+    ...sessions.map(({ sessionId, title }): FoundThing => ({
       kind: "session",
       id: sessionId,
       words: title,
@@ -83,7 +83,7 @@ export function useFound(written: string): readonly Found[] {
 }
 
 /** A few of each kind, in their order; without a word the pages alone. Pure. */
-function fittingOf(all: readonly Found[], query: string): readonly Found[] {
+function fittingOf(all: readonly FoundThing[], query: string): readonly FoundThing[] {
   if (query === "") return all.filter(({ kind }) => kind === "page");
 
   const wanted = lettersOf(query);

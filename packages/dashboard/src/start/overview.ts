@@ -99,11 +99,11 @@ export function firstStepsOf(
   });
 }
 
-export type NextStep = "decide" | "look" | "budget" | "talk";
+export type SuggestedStep = "decide" | "look" | "budget" | "talk";
 
 /** What is worth doing next in a team that is set up, the most urgent first. Pure. */
-export function nextStepsOf(told: Told, now: number): readonly NextStep[] {
-  const steps: NextStep[] = [];
+export function nextStepsOf(told: Told, now: number): readonly SuggestedStep[] {
+  const steps: SuggestedStep[] = [];
   if ((told.escalations ?? []).length > 0) steps.push("decide");
   if (failedOf(told, now).length > 0) steps.push("look");
   if (told.costs && told.costs.budgets.length === 0) steps.push("budget");

@@ -18,7 +18,7 @@ import {
   type Told,
   nextStepsOf,
   type FirstStep,
-  type NextStep,
+  type SuggestedStep,
   type Work,
 } from "./overview.ts";
 import "./start.css";
@@ -254,13 +254,13 @@ const WAYS = {
   look: "/jobs",
   budget: "/costs",
   talk: "/chat",
-} as const satisfies Record<NextStep, string>;
+} as const satisfies Record<SuggestedStep, string>;
 
 function NextSteps({
   steps,
   hasFailedRun,
 }: {
-  steps: readonly NextStep[];
+  steps: readonly SuggestedStep[];
   /** Whether the newest failure is a run, not a job. */
   hasFailedRun: boolean;
 }): ReactNode {

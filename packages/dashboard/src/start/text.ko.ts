@@ -1,4 +1,4 @@
-import type { Words } from "../words.ts";
+import type { WordsOf } from "../words.ts";
 
 export const ko = {
   pageTitle: "한눈에 보기",
@@ -73,4 +73,4 @@ export const ko = {
   },
 };
 
-export type StartText = Words<typeof ko>;
+export type StartText = WordsOf<typeof ko>;

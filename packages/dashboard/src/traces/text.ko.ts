@@ -1,5 +1,5 @@
 import type { TraceStatus } from "dure/client";
-import type { Words } from "../words.ts";
+import type { WordsOf } from "../words.ts";
 
 /** Words of the page of one chain of work; fetched with it. */
 export const ko = {
@@ -62,4 +62,4 @@ export const ko = {
   failed: "흐름을 불러오지 못했어요",
 };
 
-export type TraceText = Words<typeof ko>;
+export type TraceText = WordsOf<typeof ko>;

@@ -40,7 +40,7 @@ export interface A2aStored {
 }
 
 /** A turn that was begun for a message. */
-export interface Begun {
+export interface BegunTask {
   readonly turnId: string;
   readonly taskId: string;
 }
@@ -64,7 +64,7 @@ export class A2aDesk {
   }
 
   /** The same message is the same turn, however often and at whichever process it comes. */
-  async send(asked: A2aSend): Promise<Begun> {
+  async send(asked: A2aSend): Promise<BegunTask> {
     const begun = await this.#begin(asked);
     const push = asked.configuration?.taskPushNotificationConfig;
     if (push) await this.pushes.put(begun.taskId, push);
@@ -72,7 +72,7 @@ export class A2aDesk {
     return begun;
   }
 
-  async #begin({ message, configuration }: A2aSend): Promise<Begun> {
+  async #begin({ message, configuration }: A2aSend): Promise<BegunTask> {
     const { text, files } = saidIn(message, configuration?.acceptedOutputModes ?? []);
     const { messageId, taskId } = message;
     const bodyHash = hash(

@@ -278,9 +278,9 @@ function rpcFrame(id: RpcId, event: StreamJson): string {
 }
 
 /** Undefined: the answer is a stream, or its reader has left. */
-type Method = (exchange: Exchange, params: unknown) => Promise<unknown>;
+type MethodHandler = (exchange: Exchange, params: unknown) => Promise<unknown>;
 
-const METHODS: Readonly<Record<string, Method>> = {
+const METHODS: Readonly<Record<string, MethodHandler>> = {
   SendMessage: (exchange, params) => sendMessage(exchange, sendingOf(params)),
   SendStreamingMessage: (exchange, params) => streamMessage(exchange, sendingOf(params)),
   GetTask: ({ desk }, params) => {

@@ -48,11 +48,11 @@ export async function postGuarded(
   };
 }
 
-type Sent = Pick<GuardedPost, "headers" | "body" | "signal"> & {
+type SentPush = Pick<GuardedPost, "headers" | "body" | "signal"> & {
   readonly lookup: LookupFunction | undefined;
 };
 
-function post(target: URL, { headers, body, lookup, signal }: Sent): Promise<IncomingMessage> {
+function post(target: URL, { headers, body, lookup, signal }: SentPush): Promise<IncomingMessage> {
   const isSecure = target.protocol === "https:";
   const all = { ...headers, "user-agent": "dure", "content-length": Buffer.byteLength(body) };
   // A connection of its own: another one would pass by the lookup.

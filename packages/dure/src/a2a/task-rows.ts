@@ -113,7 +113,7 @@ export class TaskRows {
   /** In the order of the ids. */
   async tasks(ids: readonly string[], view: TenantView): Promise<readonly StoredTask[]> {
     if (ids.length === 0) return [];
-    const rows = await this.#database.query<TurnRow>({ name: "a2a_tasks", text: TASKS }, [
+    const rows = await this.#database.query<TaskTurnRow>({ name: "a2a_tasks", text: TASKS }, [
       ids,
       view,
     ]);
@@ -126,7 +126,7 @@ export class TaskRows {
   }
 }
 
-interface TurnRow {
+interface TaskTurnRow {
   readonly task_id: string;
   readonly id: string;
   readonly session_id: string;
@@ -142,7 +142,7 @@ interface TurnRow {
   readonly is_latest: boolean;
 }
 
-function taskOf(rows: readonly [TurnRow, ...TurnRow[]], view: TenantView): StoredTask {
+function taskOf(rows: readonly [TaskTurnRow, ...TaskTurnRow[]], view: TenantView): StoredTask {
   const [first] = rows;
   const last = rows.at(-1)!;
 
@@ -157,7 +157,7 @@ function taskOf(rows: readonly [TurnRow, ...TurnRow[]], view: TenantView): Store
   };
 }
 
-function turnOf(row: TurnRow): TaskTurn {
+function turnOf(row: TaskTurnRow): TaskTurn {
   const { id, status, done, message_ids: ids, texts, decision } = row;
   const isOne = ids.length === 1;
 

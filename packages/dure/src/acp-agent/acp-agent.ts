@@ -40,13 +40,13 @@ export interface AcpAgentOptions {
 }
 
 /** Where a session is shown, and the folder that is open there. */
-interface Window {
+interface ListWindow {
   readonly editor: AgentContext;
   readonly folder: string;
 }
 
 /** A session as a list tells it. */
-type Listed = Pick<SessionSummary, "sessionId" | "title" | "updatedAt">;
+type ListedSession = Pick<SessionSummary, "sessionId" | "title" | "updatedAt">;
 
 /** The team as an agent of an editor. Its modes are the services and agents to talk to. */
 export class AcpAgent {
@@ -107,7 +107,7 @@ export class AcpAgent {
       );
   }
 
-  async #open(window: Window): Promise<{ sessionId: string; modes: SessionModeState }> {
+  async #open(window: ListWindow): Promise<{ sessionId: string; modes: SessionModeState }> {
     const sessionId = `${PREFIX}${ulid(this.#options.clock.now())}`;
     const modes = await this.#modes(undefined);
     this.#keep(sessionId, window, modes.currentModeId);
@@ -134,10 +134,10 @@ export class AcpAgent {
   }
 
   /** Sessions in which nothing was said but to workers. They stand in no list of the team. */
-  async #taskSessions(talks: readonly Listed[]): Promise<readonly Listed[]> {
+  async #taskSessions(talks: readonly ListedSession[]): Promise<readonly ListedSession[]> {
     if (!this.#options.task) return [];
     const known = new Set(talks.map(({ sessionId }) => sessionId));
-    const found: Listed[] = [];
+    const found: ListedSession[] = [];
     const sessions = await unlessForbidden(() => this.#tasks.sessions(PREFIX));
     for (const { id: sessionId, run, updatedAt } of sessions) {
       if (known.has(sessionId) || (await this.#talk(sessionId))) continue;
@@ -160,7 +160,7 @@ export class AcpAgent {
   /** What was said is told again; a turn or a task that still runs is followed. */
   async #load(
     sessionId: string,
-    window: Window,
+    window: ListWindow,
     { replays }: { readonly replays: boolean },
   ): Promise<{ modes: SessionModeState }> {
     const found = await this.#talk(sessionId);
@@ -251,7 +251,7 @@ export class AcpAgent {
     return session;
   }
 
-  #keep(id: string, { editor, folder }: Window, service: string): EditorSession {
+  #keep(id: string, { editor, folder }: ListWindow, service: string): EditorSession {
     const known = this.#sessions.get(id);
     if (known) return known;
 

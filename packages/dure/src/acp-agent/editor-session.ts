@@ -10,7 +10,7 @@ import type { Clock } from "../kernel/clock.ts";
 import { DureError } from "../kernel/errors.ts";
 import type { Done, ToolDone, ToolStart } from "../kernel/turn-events.ts";
 import { EditorTask } from "./editor-task.ts";
-import { confirmationOf, decisionOf, type Question, type Reply } from "./question.ts";
+import { confirmationOf, decisionOf, type EditorQuestion, type EditorReply } from "./question.ts";
 import { TASK_MODE, type TaskMode } from "./task-mode.ts";
 import type { TaskRuns } from "./task-runs.ts";
 import type { Following, TeamTurns } from "./team-turns.ts";
@@ -38,7 +38,7 @@ export interface EditorSessionOptions {
   readonly connect: () => Promise<DureClient>;
 }
 
-type Speaker = "user_message_chunk" | "agent_message_chunk";
+type ChunkKind = "user_message_chunk" | "agent_message_chunk";
 
 /** One conversation of the editor's person with the team. One prompt at a time. */
 export class EditorSession {
@@ -69,7 +69,7 @@ export class EditorSession {
     }
 
     return this.#inLine(signal, (following) => {
-      const said: Reply = { is: "words", message: text, confirmId: undefined };
+      const said: EditorReply = { is: "words", message: text, confirmId: undefined };
       return this.#lead(said, following);
     });
   }
@@ -118,7 +118,7 @@ export class EditorSession {
     await Promise.race([running, this.#options.clock.sleep(CLOSE_MS)]);
   }
 
-  async tell(speaker: Speaker, { text, of }: { text: string; of: string }): Promise<void> {
+  async tell(speaker: ChunkKind, { text, of }: { text: string; of: string }): Promise<void> {
     const content = { type: "text" as const, text };
     await this.#update({ sessionUpdate: speaker, content, messageId: of });
   }
@@ -153,7 +153,7 @@ export class EditorSession {
     }
   }
 
-  async #lead(first: Reply, cancelled: AbortSignal): Promise<StopReason> {
+  async #lead(first: EditorReply, cancelled: AbortSignal): Promise<StopReason> {
     const done = await this.#reply(first, cancelled);
     return this.#askOn(done, cancelled);
   }
@@ -173,7 +173,7 @@ export class EditorSession {
     return "max_turn_requests";
   }
 
-  async #questionOf(done: Done): Promise<Question | undefined> {
+  async #questionOf(done: Done): Promise<EditorQuestion | undefined> {
     const confirmation = confirmationOf(done);
     if (confirmation || !done.error) return confirmation;
 
@@ -186,7 +186,7 @@ export class EditorSession {
   }
 
   /** Undefined: the person has not chosen. Only a choice in the editor says yes. */
-  async #ask({ id, title, choices, replies }: Question): Promise<Reply | undefined> {
+  async #ask({ id, title, choices, replies }: EditorQuestion): Promise<EditorReply | undefined> {
     const { editor, id: sessionId } = this.#options;
     const call = this.#askedCall;
     this.#askedCall = undefined;
@@ -206,7 +206,7 @@ export class EditorSession {
     return chosen === undefined ? undefined : replies.get(chosen);
   }
 
-  async #reply(reply: Reply, cancelled: AbortSignal): Promise<Done | undefined> {
+  async #reply(reply: EditorReply, cancelled: AbortSignal): Promise<Done | undefined> {
     const { turns, id: session, connect } = this.#options;
     if (reply.is === "words") {
       const { message, confirmId } = reply;

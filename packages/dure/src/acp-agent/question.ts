@@ -10,25 +10,25 @@ export interface Choice {
 }
 
 /** What a choice becomes: words to the service, or a decision. */
-export type Reply =
+export type EditorReply =
   | { readonly is: "words"; readonly message: string; readonly confirmId: string | undefined }
   | { readonly is: "decision"; readonly escalation: string; readonly value: string };
 
 /** What the editor's person is asked. */
-export interface Question {
+export interface EditorQuestion {
   readonly id: string;
   readonly title: string;
   readonly choices: readonly Choice[];
-  readonly replies: ReadonlyMap<string, Reply>;
+  readonly replies: ReadonlyMap<string, EditorReply>;
 }
 
 /** What a turn has asked with buttons; undefined where it asks for words alone. Pure. */
-export function confirmationOf({ nextAction, uiHint, message }: Done): Question | undefined {
+export function confirmationOf({ nextAction, uiHint, message }: Done): EditorQuestion | undefined {
   const id = uiHint?.confirmId;
   const buttons = uiHint?.buttons ?? [];
   if (nextAction === "DONE" || id === undefined || buttons.length === 0) return undefined;
 
-  const replies = buttons.map((label, index): [string, Reply] => [
+  const replies = buttons.map((label, index): [string, EditorReply] => [
     `${index}`,
     { is: "words", message: label, confirmId: id },
   ]);
@@ -42,9 +42,9 @@ export function confirmationOf({ nextAction, uiHint, message }: Done): Question 
 }
 
 /** A decision that a turn waits for. Pure. */
-export function decisionOf(escalation: Escalation, words: AcpWords): Question {
+export function decisionOf(escalation: Escalation, words: AcpWords): EditorQuestion {
   const { id, title, suggestedActions } = escalation;
-  const replies = suggestedActions.map(({ value }, index): [string, Reply] => {
+  const replies = suggestedActions.map(({ value }, index): [string, EditorReply] => {
     return [`${index}`, { is: "decision", escalation: id, value }];
   });
 

@@ -14,7 +14,7 @@ export interface TeamTurnsOptions {
   readonly clock: Clock;
 }
 
-export interface Message {
+export interface TeamMessage {
   readonly session: string;
   readonly service: string | undefined;
   readonly message: string;
@@ -36,7 +36,7 @@ export class TeamTurns {
     this.#options = options;
   }
 
-  say(message: Message, following: Following): Promise<Done> {
+  say(message: TeamMessage, following: Following): Promise<Done> {
     const { session: sessionId, service, confirmId } = message;
     const request = { sessionId, message: message.message, service, confirmId };
     const idempotencyKey = newId("call", this.#options.clock.now());

@@ -12,7 +12,7 @@ import { asAnsweredBy } from "../server/known-person.ts";
 import { answerWithStream } from "../server/stream-answer.ts";
 import { keyOfSession, viewOf } from "../server/tenants.ts";
 import { AgUiInput, AgUiParams, AgUiContent } from "../wire/ag-ui.ts";
-import { FAREWELL, RunEvents, type OpenDecision } from "./run-events.ts";
+import { FAREWELL, RunEvents, type AskedDecision } from "./run-events.ts";
 import type { TurnFrame } from "../engine/api.ts";
 import type { Clock } from "../kernel/clock.ts";
 import type { SseStream } from "../server/sse.ts";
@@ -185,7 +185,7 @@ export const agUiRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts)
   );
 };
 
-interface Begun {
+interface BegunRun {
   readonly app: RouteApp;
   readonly parts: ServerParts;
   readonly request: FastifyRequest;
@@ -194,7 +194,7 @@ interface Begun {
 }
 
 /** Undefined: no turn comes of it. */
-async function begin(asked: AskedRun, begun: Begun): Promise<string | undefined> {
+async function begin(asked: AskedRun, begun: BegunRun): Promise<string | undefined> {
   if (asked.kind === "decision") return decide(asked, begun);
 
   const { parts, request, input, service } = begun;
@@ -223,7 +223,7 @@ function takesTools({ conversations }: ServerParts, service: string): boolean {
  */
 async function decide(
   { escalation: id, value }: Extract<AskedRun, { kind: "decision" }>,
-  { app, parts, request, input }: Begun,
+  { app, parts, request, input }: BegunRun,
 ): Promise<string | undefined> {
   const open = await openDecisions(parts, request, input.threadId);
   if (!open.some((one) => one.id === id)) throw notOpen(id);
@@ -245,14 +245,14 @@ async function decide(
   return ((await readJson(answer)) as { turn_id?: string | null }).turn_id ?? undefined;
 }
 
-interface Exchange {
+interface RunExchange {
   readonly parts: ServerParts;
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
   readonly input: AgUiInput;
 }
 
-async function stream(exchange: Exchange, turnId: string | undefined): Promise<void> {
+async function stream(exchange: RunExchange, turnId: string | undefined): Promise<void> {
   const { parts, request, reply, input } = exchange;
   const { conversations, clock } = parts;
   const run = new RunEvents(input, turnId ?? "");
@@ -281,7 +281,7 @@ async function stream(exchange: Exchange, turnId: string | undefined): Promise<v
 /** A turn that ends so is gone on with when a person has decided. */
 const WAITS_FOR_A_PERSON: ReadonlySet<string> = new Set(["APPROVAL_PENDING", "EFFECT_UNKNOWN"]);
 
-async function decisionsOf(done: Done, exchange: Exchange): Promise<readonly OpenDecision[]> {
+async function decisionsOf(done: Done, exchange: RunExchange): Promise<readonly AskedDecision[]> {
   if (!WAITS_FOR_A_PERSON.has(done.error?.code ?? "")) return [];
   const { parts, request, input } = exchange;
   const open = await openDecisions(parts, request, input.threadId);
@@ -312,16 +312,16 @@ function notOpen(id: string): DureError {
 
 // --- tell run
 
-interface Telling {
+interface RunTelling {
   readonly run: RunEvents;
   readonly stream: SseStream;
   readonly clock: Clock;
   /** Decisions that a turn which ends like this waits for. */
-  readonly waits: (done: Done) => Promise<readonly OpenDecision[]>;
+  readonly waits: (done: Done) => Promise<readonly AskedDecision[]>;
 }
 
 /** Sends a turn until its end or the reader's. What ends the reader leaves the turn alone. */
-async function tellRun(told: AsyncIterable<TurnFrame>, telling: Telling): Promise<void> {
+async function tellRun(told: AsyncIterable<TurnFrame>, telling: RunTelling): Promise<void> {
   const { run, stream, clock, waits } = telling;
   const batch = new TokenBatch(clock, (text) => stream.write(run.say(text)));
 

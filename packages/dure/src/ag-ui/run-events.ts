@@ -15,7 +15,7 @@ import { canonicalJson, isObject, type Json } from "../kernel/json.ts";
 const VERSION = "1.0";
 
 /** A decision that a run waits for. */
-export type OpenDecision = Pick<Escalation, "id" | "title" | "suggestedActions" | "expiresAt">;
+export type AskedDecision = Pick<Escalation, "id" | "title" | "suggestedActions" | "expiresAt">;
 
 /** One run in the events of AG-UI. Source: @ag-ui/core 1.0, `Event`. */
 export class RunEvents {
@@ -80,7 +80,7 @@ export class RunEvents {
   }
 
   /** @param waits decisions of people that the turn waits for */
-  end(done: Done, waits: readonly OpenDecision[]): string {
+  end(done: Done, waits: readonly AskedDecision[]): string {
     const { error } = done;
     if (error?.code === "TURN_STOPPED") {
       return this.#close() + this.#finish({ outcome: { type: "cancelled" } });
@@ -170,7 +170,7 @@ export const FAREWELL = events({
 });
 
 /** Pure. */
-function outcomeOf(done: Done, waits: readonly OpenDecision[]): object {
+function outcomeOf(done: Done, waits: readonly AskedDecision[]): object {
   if (waits.length > 0) return { type: "interrupt", interrupts: waits.map(decisionInterrupt) };
 
   const { confirmId: id, buttons = [] } = done.uiHint ?? {};
@@ -181,7 +181,7 @@ function outcomeOf(done: Done, waits: readonly OpenDecision[]): object {
   return { type: "interrupt", interrupts: [question] };
 }
 
-function decisionInterrupt({ id, title, suggestedActions, expiresAt }: OpenDecision): object {
+function decisionInterrupt({ id, title, suggestedActions, expiresAt }: AskedDecision): object {
   const values = suggestedActions.map(({ value }) => value);
   const actions = suggestedActions.map(({ value, label }) => ({ value, label }));
 
@@ -273,7 +273,7 @@ class ToolMessages {
 
 // --- state change
 
-interface Operation {
+interface PatchOperation {
   readonly op: "add" | "replace" | "remove";
   readonly path: string;
   readonly value?: unknown;
@@ -304,10 +304,10 @@ export function changesOf(
   before: Readonly<Record<string, unknown>>,
   after: Readonly<Record<string, unknown>>,
   at: string,
-): readonly Operation[] {
+): readonly PatchOperation[] {
   const removed = Object.keys(before).filter((key) => !Object.hasOwn(after, key));
-  const gone = removed.map((key): Operation => ({ op: "remove", path: pathOf(at, key) }));
-  const changed = Object.entries(after).flatMap(([key, value]): readonly Operation[] => {
+  const gone = removed.map((key): PatchOperation => ({ op: "remove", path: pathOf(at, key) }));
+  const changed = Object.entries(after).flatMap(([key, value]): readonly PatchOperation[] => {
     const path = pathOf(at, key);
     if (!Object.hasOwn(before, key)) return [{ op: "add", path, value }];
     const earlier = before[key];

@@ -82,13 +82,13 @@ async function runningTurn(
   }
 }
 
-interface Exchange {
+interface ChatExchange {
   readonly parts: ServerParts;
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
 }
 
-async function stream({ parts, request, reply }: Exchange, turnId: string): Promise<void> {
+async function stream({ parts, request, reply }: ChatExchange, turnId: string): Promise<void> {
   const { conversations, clock } = parts;
   const turn = new UiTurn(turnId);
   request.turnId = turnId;

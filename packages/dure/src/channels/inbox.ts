@@ -15,7 +15,7 @@ export interface InboxOptions {
 }
 
 /** Stores one thing that the gateway told. Rejects when it was not stored. */
-export type Delivery = () => Promise<void>;
+export type DeliverMessage = () => Promise<void>;
 
 const CLOSE_MS = 5000;
 /** Waits between attempts to read what was missed, milliseconds: doubled up to the second. */
@@ -32,7 +32,7 @@ const RETRY = { firstMs: 500, maxMs: 30_000 } as const;
  */
 export class Inbox {
   readonly #options: InboxOptions;
-  readonly #lanes = new Map<string, Delivery[]>();
+  readonly #lanes = new Map<string, DeliverMessage[]>();
   readonly #running = new Map<string, Promise<void>>();
   readonly #closed = new AbortController();
   #waiting = 0;
@@ -48,7 +48,7 @@ export class Inbox {
     this.#options = options;
   }
 
-  push(place: string, delivery: Delivery): void {
+  push(place: string, delivery: DeliverMessage): void {
     if (this.#closed.signal.aborted || this.#overflown) return;
     if (this.#waiting >= this.#options.limit) {
       const { logger, account, limit } = this.#options;
@@ -116,7 +116,7 @@ export class Inbox {
     this.#running.set(place, run);
   }
 
-  async #deliver(delivery: Delivery, place: string): Promise<void> {
+  async #deliver(delivery: DeliverMessage, place: string): Promise<void> {
     try {
       await delivery();
       this.#failuresInARow = 0;

@@ -1,7 +1,7 @@
 import { DureError } from "../kernel/errors.ts";
 
 /** A token of the environment, and the agents that would speak by it. */
-export interface NamedToken {
+export interface SharedToken {
   readonly agent: string;
   readonly variable: string;
   readonly token: string;
@@ -13,10 +13,10 @@ export interface NamedToken {
  * @throws TOKEN_SHARED
  */
 export function refuseSharedTokens(
-  tokens: readonly NamedToken[],
+  tokens: readonly SharedToken[],
   { platform, hint }: { platform: string; hint: string },
 ): void {
-  const first = new Map<string, NamedToken>();
+  const first = new Map<string, SharedToken>();
   for (const named of tokens) {
     const other = first.get(named.token);
     if (other !== undefined) throw sharedError(platform, [other, named], hint);
@@ -26,7 +26,7 @@ export function refuseSharedTokens(
 
 function sharedError(
   platform: string,
-  [one, other]: readonly [NamedToken, NamedToken],
+  [one, other]: readonly [SharedToken, SharedToken],
   hint: string,
 ): DureError {
   const names = [one, other].map(({ agent, variable }) => `${agent} (${variable})`).join(" and ");

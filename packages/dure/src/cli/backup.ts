@@ -25,7 +25,7 @@ interface Header {
   readonly at: string;
 }
 
-interface Table {
+interface BackupTable {
   readonly name: string;
   readonly columns: readonly string[];
 }
@@ -228,10 +228,10 @@ async function readRows(
   session: pg.Client,
   file: string,
   lines: AsyncIterator<string>,
-  known: readonly Table[],
+  known: readonly BackupTable[],
 ): Promise<Record<string, number>> {
   const counts: Record<string, number> = {};
-  let table: Table | undefined;
+  let table: BackupTable | undefined;
   let bite: string[] = [];
 
   const flush = async (): Promise<void> => {
@@ -288,7 +288,11 @@ async function readRows(
   }
 }
 
-async function insert(session: pg.Client, table: Table, rows: readonly string[]): Promise<void> {
+async function insert(
+  session: pg.Client,
+  table: BackupTable,
+  rows: readonly string[],
+): Promise<void> {
   const columns = table.columns.map(quoted).join(", ");
   await session.query(
     `insert into dure.${quoted(table.name)} (${columns}) overriding system value
@@ -313,7 +317,7 @@ async function dropDerived(session: pg.Client): Promise<void> {
   for (const { name } of rows) await session.query(`drop table dure.${quoted(name)}`);
 }
 
-async function tablesInOrder(session: pg.Client): Promise<Table[]> {
+async function tablesInOrder(session: pg.Client): Promise<BackupTable[]> {
   const { rows: tables } = await session.query<{
     name: string;
     columns: string[];
@@ -334,7 +338,7 @@ async function tablesInOrder(session: pg.Client): Promise<Table[]> {
     [SCHEMA_TABLES, DERIVED],
   );
 
-  const ordered: Table[] = [];
+  const ordered: BackupTable[] = [];
   const placed = new Set<string>();
 
   while (ordered.length < tables.length) {
@@ -361,7 +365,7 @@ async function tablesInOrder(session: pg.Client): Promise<Table[]> {
   return ordered;
 }
 
-async function resetSequences(session: pg.Client, tables: readonly Table[]): Promise<void> {
+async function resetSequences(session: pg.Client, tables: readonly BackupTable[]): Promise<void> {
   for (const { name, columns } of tables) {
     for (const column of columns) {
       const { rows } = await session.query<{ sequence: string | null }>(

@@ -1,7 +1,7 @@
 import type { DureClient } from "../client/index.ts";
 import { EXIT, type ExitCode, type Output } from "./output.ts";
 
-interface Command {
+interface BrakeCommand {
   readonly client: DureClient;
   readonly output: Output;
   /** Name to order under on a server without tokens. */
@@ -12,7 +12,7 @@ interface Command {
 export async function pauseAgent(
   agent: string,
   paused: boolean,
-  { client, output, person }: Command,
+  { client, output, person }: BrakeCommand,
 ): Promise<ExitCode> {
   await client.rooms(person).pause(agent, paused);
   const { room: words } = output.words.work;
@@ -25,7 +25,7 @@ export async function pauseAgent(
 export async function stopPlace(
   kind: "room" | "thread",
   id: string,
-  { client, output, person }: Command,
+  { client, output, person }: BrakeCommand,
 ): Promise<ExitCode> {
   const rooms = client.rooms(person);
   const stopped = await (kind === "room" ? rooms.stopRoom(id) : rooms.stopThread(id));

@@ -1,7 +1,7 @@
 import { codeOf } from "../kernel/errors.ts";
 import { EXIT, type Streams } from "./output.ts";
 
-type Ends = Pick<Streams, "stdout" | "stderr">;
+type OutputStreams = Pick<Streams, "stdout" | "stderr">;
 
 /** Commands that work on when what they say is no longer read. */
 const OUTLIVING = new Set(["start", "dev"]);
@@ -10,7 +10,11 @@ const OUTLIVING = new Set(["start", "dev"]);
  * Ends the process well when the reader of its output has gone, as `dure events | head -3` does. A
  * server goes on without a reader.
  */
-export function endWithReader({ stdout, stderr, argv }: Ends & { argv: readonly string[] }): void {
+export function endWithReader({
+  stdout,
+  stderr,
+  argv,
+}: OutputStreams & { argv: readonly string[] }): void {
   const command = argv.slice(2).find((word) => !word.startsWith("-"));
   const goesOn = command !== undefined && OUTLIVING.has(command);
 

@@ -12,7 +12,7 @@ export function environmentOf(dir: string): Environment {
   return readEnvironment();
 }
 
-interface Target {
+interface ServerTarget {
   readonly baseUrl: string;
   readonly token: string | undefined;
   /** Set when the folder named the server: only this run of it will do. */
@@ -23,7 +23,7 @@ interface Target {
  * Where the server of these options answers: what `--url`, `DURE_URL` or `PORT` say, else the server
  * of the team in this folder. Throws `URL_INVALID`, `TEAM_NOT_FOUND`, `TEAM_NOT_RUNNING`.
  */
-export async function serverOf(options: CommonOptions): Promise<Target> {
+export async function serverOf(options: CommonOptions): Promise<ServerTarget> {
   const environment = environmentOf(options.dir);
   const { token, port } = environment;
   const said = options.url ?? environment.serverUrl;

@@ -6,7 +6,7 @@ import type { Environment } from "../team/environment.ts";
 import { backup, restore } from "./backup.ts";
 import { openDatabase, type CommandDatabase } from "./database.ts";
 import { EXIT, type ExitCode, type Output } from "./output.ts";
-import { runTasks, type Task } from "./tasks.ts";
+import { runTasks, type CleaningTask } from "./tasks.ts";
 
 export interface DbCommand {
   readonly folder: string;
@@ -118,7 +118,7 @@ export async function dbRestore(
 
 async function withDatabase(
   command: DbCommand,
-  tasksOf: (opened: CommandDatabase) => readonly Task[],
+  tasksOf: (opened: CommandDatabase) => readonly CleaningTask[],
 ): Promise<void> {
   await using opened = await openDatabase(command);
   const { admin, said } = command.output.words;

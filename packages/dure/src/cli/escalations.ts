@@ -12,7 +12,7 @@ import { titleIn } from "./plan-watch.ts";
 import { EXIT, type ExitCode, type Output } from "./output.ts";
 import type { CliWords } from "./words/words.ts";
 
-interface Command {
+interface EscalationsCommand {
   readonly client: DureClient;
   readonly output: Output;
 }
@@ -31,7 +31,7 @@ const SHOWN = 200;
 /** What waits for a decision, a page at a time: of the newest the most severe first. */
 export async function listEscalations(
   filter: EscalationsFilter,
-  { client, output }: Command,
+  { client, output }: EscalationsCommand,
 ): Promise<ExitCode> {
   const { escalation: words } = output.words.work;
   const page = await client.escalations({ ...filter, limit: SHOWN });
@@ -55,7 +55,10 @@ export async function listEscalations(
   return EXIT.ok;
 }
 
-export async function showEscalation(id: string, { client, output }: Command): Promise<ExitCode> {
+export async function showEscalation(
+  id: string,
+  { client, output }: EscalationsCommand,
+): Promise<ExitCode> {
   const escalation = await client.escalation(id);
   const {
     type,
@@ -106,7 +109,7 @@ export async function showEscalation(id: string, { client, output }: Command): P
 export async function answerEscalation(
   id: string,
   answer: EscalationAnswer,
-  { client, output }: Command,
+  { client, output }: EscalationsCommand,
 ): Promise<ExitCode> {
   const answered = await client.answerEscalation(id, answer);
   const { escalation: words } = output.words.work;
@@ -121,7 +124,7 @@ export async function answerEscalation(
 export async function dismissEscalation(
   id: string,
   note: string | undefined,
-  { client, output }: Command,
+  { client, output }: EscalationsCommand,
 ): Promise<ExitCode> {
   const escalation = await client.dismissEscalation(id, { note });
   output.line(output.words.work.escalation.dismissed(id));
@@ -134,7 +137,7 @@ export async function dismissEscalation(
  * What waits, then what is raised and how it ends, until it is interrupted. With `--json` one event
  * per line.
  */
-export async function watchEscalations({ client, output }: Command): Promise<ExitCode> {
+export async function watchEscalations({ client, output }: EscalationsCommand): Promise<ExitCode> {
   const over = new AbortController();
   const interrupted = (): void => over.abort();
   process.once("SIGINT", interrupted);

@@ -9,7 +9,7 @@ export const FIRST_MODELS = {
   anthropic: { key: keyFactsOf("anthropic").key, model: "anthropic:claude-haiku-4-5" },
   openai: { key: keyFactsOf("openai").key, model: "openai:gpt-4.1-mini" },
 } as const satisfies Record<KeyedProvider, { key: string; model: string }>;
-export type Provider = keyof typeof FIRST_MODELS;
+export type FirstProvider = keyof typeof FIRST_MODELS;
 
 /** Each beginning has the one before it too. */
 export const BEGINNINGS = ["chat", "rooms", "plans"] as const;
@@ -19,7 +19,7 @@ export type Beginning = (typeof BEGINNINGS)[number];
 export interface InitAnswers {
   readonly locale: Locale;
   readonly begin: Beginning;
-  readonly provider?: Provider | undefined;
+  readonly provider?: FirstProvider | undefined;
   /** Goes into `.env`; absent: it is set later. */
   readonly key?: string | undefined;
 }
@@ -34,7 +34,7 @@ export interface InitPrompter {
   /** Aborts when the person has left. */
   readonly left: AbortSignal;
   /** Asks the model a real question with this key, until the person leaves. */
-  readonly tryKey: (provider: Provider, key: string) => Promise<Finding>;
+  readonly tryKey: (provider: FirstProvider, key: string) => Promise<Finding>;
   /** The language of the machine. */
   readonly locale: Locale;
 }
@@ -142,7 +142,7 @@ export function chosenOf<Value extends string>(
  */
 async function askKey(
   { askSecret, tell, tryKey, left }: InitPrompter,
-  provider: Provider,
+  provider: FirstProvider,
   locale: Locale,
 ): Promise<string | undefined> {
   const words = WORDS[locale];

@@ -1,5 +1,5 @@
 import type { Locale } from "../kernel/locales.ts";
-import type { Beginning, Provider } from "./init-answers.ts";
+import type { Beginning, FirstProvider } from "./init-answers.ts";
 
 /** What is said of a team that was made, in its language. */
 export const MADE: Readonly<Record<Locale, MadeWords>> = {
@@ -39,7 +39,7 @@ export interface Wording {
   readonly beginnings: Readonly<Record<Beginning, string>>;
   readonly begin: string;
   readonly provider: string;
-  readonly providers: Readonly<Record<Provider | "later", string>>;
+  readonly providers: Readonly<Record<FirstProvider | "later", string>>;
   readonly none: (said: string) => string;
   readonly key: (name: string) => string;
   readonly trying: string;

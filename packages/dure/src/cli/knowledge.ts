@@ -7,7 +7,7 @@ import type { CliWords } from "./words/words.ts";
 
 type Vectors = NonNullable<KnowledgeBases["items"][number]["vectors"]>;
 
-interface Command {
+interface KnowledgeCommand {
   readonly client: DureClient;
   readonly output: Output;
   /** Absent: the only base of the team. */
@@ -23,7 +23,7 @@ interface Added {
 }
 
 /** Adds what changed, and removes what is gone from a folder. A second call goes on where it was cut off. */
-export async function addKnowledge(place: string, command: Command): Promise<ExitCode> {
+export async function addKnowledge(place: string, command: KnowledgeCommand): Promise<ExitCode> {
   const { client, output } = command;
   const { knowledge } = client;
   const { document: words } = output.words.work;
@@ -55,7 +55,7 @@ export async function addKnowledge(place: string, command: Command): Promise<Exi
 
 /** Documents of a folder that are in the base and no longer in the folder. */
 async function removeGone(
-  { client: { knowledge }, output }: Command,
+  { client: { knowledge }, output }: KnowledgeCommand,
   base: string,
   { prefix, sources }: { readonly prefix: string; readonly sources: ReadonlySet<string> },
 ): Promise<number> {
@@ -78,7 +78,7 @@ async function removeGone(
 /** Bases, or the documents of one. */
 export async function listKnowledge(
   page: { limit?: number | undefined; cursor?: string | undefined },
-  { client, output, base }: Command,
+  { client, output, base }: KnowledgeCommand,
 ): Promise<ExitCode> {
   const { document: words } = output.words.work;
   if (base === undefined) {
@@ -112,7 +112,10 @@ function vectorsText(
 }
 
 /** What an agent would get for a question. */
-export async function searchKnowledge(question: string, command: Command): Promise<ExitCode> {
+export async function searchKnowledge(
+  question: string,
+  command: KnowledgeCommand,
+): Promise<ExitCode> {
   const { client, output } = command;
   const base = await baseOf(command);
   const { items } = await client.knowledge.search(base, question);
@@ -127,7 +130,10 @@ export async function searchKnowledge(question: string, command: Command): Promi
   return EXIT.ok;
 }
 
-export async function removeKnowledge(source: string, command: Command): Promise<ExitCode> {
+export async function removeKnowledge(
+  source: string,
+  command: KnowledgeCommand,
+): Promise<ExitCode> {
   const { client, output } = command;
   const base = await baseOf(command);
   const { removed } = await client.knowledge.remove(base, source);
@@ -144,7 +150,7 @@ export async function removeKnowledge(source: string, command: Command): Promise
   return EXIT.ok;
 }
 
-async function baseOf({ client, base }: Command): Promise<string> {
+async function baseOf({ client, base }: KnowledgeCommand): Promise<string> {
   if (base !== undefined) return base;
 
   const { items } = await client.knowledge.list();

@@ -109,12 +109,12 @@ function unwritten(file: string, cause: unknown): DureError {
 }
 
 /** What a plan is called on the screen, and where it works. */
-interface Shown {
+interface ShownPlan {
   readonly shown: string;
   readonly repository: string | undefined;
 }
 
-async function showDraft(draft: PlanDraft, about: Shown, parts: FromParts): Promise<void> {
+async function showDraft(draft: PlanDraft, about: ShownPlan, parts: FromParts): Promise<void> {
   const { output } = parts;
 
   const { yellow, green } = output.colors;
@@ -133,7 +133,7 @@ async function showDraft(draft: PlanDraft, about: Shown, parts: FromParts): Prom
 /** What would be done, as the server says it. What it says against it ends nothing here. */
 async function showGraph(
   text: string,
-  { shown, repository }: Shown,
+  { shown, repository }: ShownPlan,
   { client, output }: Pick<FromParts, "client" | "output">,
 ): Promise<void> {
   try {
@@ -156,7 +156,7 @@ async function showGraph(
 /** Lets a person edit the file, look again, and start it. */
 async function beforeStart(
   file: string,
-  about: Shown,
+  about: ShownPlan,
   parts: FromParts & { readonly ask: NonNullable<FromParts["ask"]> },
 ): Promise<ExitCode> {
   const { output, ask, start } = parts;

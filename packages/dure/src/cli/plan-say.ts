@@ -9,7 +9,7 @@ import type { CliWords } from "./words/words.ts";
 const LOOK_MS = 1_000;
 
 /** How far words of the operator have come. `lost`: their port ended before they were read. */
-type Reading = "sent" | "delivered" | "read" | "lost";
+type ReadState = "sent" | "delivered" | "read" | "lost";
 
 /** `dure plan say`: sends the words; with `wait` it stays until they are read, or never will be. */
 export async function sayToPort(
@@ -18,7 +18,7 @@ export async function sayToPort(
   { client, output, wait }: PlansCommand & { readonly wait: boolean | undefined },
 ): Promise<ExitCode> {
   const { id } = await client.plans.say(run, port, words);
-  const look = async (): Promise<Reading> => readingOf(await client.plans.port(run, port), id);
+  const look = async (): Promise<ReadState> => readingOf(await client.plans.port(run, port), id);
   let reading = await look();
   const { say } = output.words.plans;
   output.line(`${port}: ${say[reading](words.to)}`);
@@ -52,7 +52,7 @@ function operatorText({ from, type, payload }: ChannelMessage): string | undefin
 }
 
 /** Pure. */
-function readingOf({ status, messages }: PortDetail, id: number): Reading {
+function readingOf({ status, messages }: PortDetail, id: number): ReadState {
   const message = messages.find((one) => one.id === id);
   if (message?.processedAt != null) return "read";
   if (isPortOver(status)) return "lost";

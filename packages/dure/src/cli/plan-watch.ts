@@ -65,7 +65,7 @@ class Lines implements RunWatch {
   async end(): Promise<void> {}
 }
 
-interface Row {
+interface PortRow {
   readonly ended: PromiseWithResolvers<PortStatus>;
   status: PortStatus;
   words: string;
@@ -74,7 +74,7 @@ interface Row {
 
 /** A row per port, all alive until the run ends: a port that failed may be tried again. */
 class LiveList implements RunWatch {
-  readonly #rows = new Map<string, Row>();
+  readonly #rows = new Map<string, PortRow>();
   readonly #drawn: Promise<void>;
   readonly #notes: string[] = [];
   readonly #output: Output;
@@ -173,7 +173,11 @@ const STATUS_AFTER: Readonly<Partial<Record<PlatformEvent["type"], PortStatus>>>
   "port.recalled": "waiting",
 };
 
-function titleOf(id: string, { status, words }: Row, { portStatus }: CliWords["plans"]): string {
+function titleOf(
+  id: string,
+  { status, words }: PortRow,
+  { portStatus }: CliWords["plans"],
+): string {
   // The list draws itself, past the output.
   return harmless(`${id}  ${portStatus(status)}${words === "" ? "" : `: ${words}`}`);
 }

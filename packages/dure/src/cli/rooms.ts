@@ -3,7 +3,7 @@ import { EXIT, type ExitCode, type Output } from "./output.ts";
 import { toWire } from "../kernel/wire.ts";
 import type { CliWords } from "./words/words.ts";
 
-interface Command {
+interface RoomsCommand {
   readonly client: DureClient;
   readonly output: Output;
   /** Name to speak under on a server without tokens. */
@@ -13,7 +13,7 @@ interface Command {
 /** Channels and direct rooms, page by page, with their threads. */
 export async function listRooms(
   page: { limit?: number | undefined; cursor?: string | undefined },
-  { client, output, person }: Command,
+  { client, output, person }: RoomsCommand,
 ): Promise<ExitCode> {
   const rooms = client.rooms(person);
   const { items, nextCursor } = await rooms.list(page);
@@ -44,7 +44,7 @@ export async function listRooms(
 export async function postMessage(
   place: string,
   text: string,
-  { client, output, person }: Command,
+  { client, output, person }: RoomsCommand,
 ): Promise<ExitCode> {
   const messageId = await client.rooms(person).post(place, { text });
   output.line(output.words.work.room.posted(place, messageId));
@@ -56,7 +56,7 @@ export async function postMessage(
 /** Lets agents speak again where a guard has stopped them. */
 export async function resumePlace(
   place: string,
-  { client, output, person }: Command,
+  { client, output, person }: RoomsCommand,
 ): Promise<ExitCode> {
   await client.rooms(person).resume(place);
   output.line(output.words.work.room.open(place));

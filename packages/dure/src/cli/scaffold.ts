@@ -11,9 +11,9 @@ import { codeOf, DureError } from "../kernel/errors.ts";
 import { isTeamFolder } from "../team/config-files.ts";
 import { toolsInFolder } from "../team/own-tools.ts";
 
-type Kind = "team" | "service" | "agent" | "agent-md" | "tool" | "skill" | "plan";
+type ScaffoldKind = "team" | "service" | "agent" | "agent-md" | "tool" | "skill" | "plan";
 /** A folder of `templates`. */
-export type Template = Kind | `${Kind}-ko`;
+export type Template = ScaffoldKind | `${ScaffoldKind}-ko`;
 
 const TEMPLATES = fileURLToPath(new URL("../../templates/", import.meta.url));
 
@@ -129,7 +129,7 @@ function isToolName(name: string): boolean {
 }
 
 /** A template in a language. */
-export function inLocale(template: Kind, locale: Locale): Template {
+export function inLocale(template: ScaffoldKind, locale: Locale): Template {
   return locale === "en" ? template : `${template}-${locale}`;
 }
 

@@ -6,7 +6,7 @@ import type { Output } from "./output.ts";
 /** Of a terminal that does not say how wide it is. */
 const COLUMNS = 80;
 
-export interface Task {
+export interface CleaningTask {
   readonly title: string;
   /** What it returns is shown behind the title. */
   readonly run: () => Promise<string | void>;
@@ -16,7 +16,7 @@ export interface Task {
  * Runs tasks in order: a living list on a terminal, a line per task in a pipe, nothing with
  * `--json`. The first error ends it.
  */
-export async function runTasks(output: Output, tasks: readonly Task[]): Promise<void> {
+export async function runTasks(output: Output, tasks: readonly CleaningTask[]): Promise<void> {
   if (output.isTerminal) {
     const { stdout } = output.streams;
     // A terminal that was given no size: lists would be broken behind each letter.

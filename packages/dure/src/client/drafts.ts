@@ -27,7 +27,7 @@ export class DraftsClient {
 
   /** The newest first. */
   async list(options: Options = {}): Promise<readonly ListedDraft[]> {
-    return (await this.#send<Listed>("GET", "/v1/drafts", undefined, options)).items;
+    return (await this.#send<ListedDrafts>("GET", "/v1/drafts", undefined, options)).items;
   }
 
   get(id: string, options: Options = {}): Promise<PlanDraft> {
@@ -54,7 +54,7 @@ export class DraftsClient {
   /** Those that are left. */
   async remove({ id, version }: Upon, options: Options = {}): Promise<readonly ListedDraft[]> {
     const path = `${pathOf(id)}?version=${version}`;
-    return (await this.#send<Listed>("DELETE", path, undefined, options)).items;
+    return (await this.#send<ListedDrafts>("DELETE", path, undefined, options)).items;
   }
 
   async #send<Answer>(
@@ -76,7 +76,7 @@ export class DraftsClient {
   }
 }
 
-interface Listed {
+interface ListedDrafts {
   readonly items: readonly ListedDraft[];
 }
 

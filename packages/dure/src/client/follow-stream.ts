@@ -12,7 +12,7 @@ export type FollowOptions = Pick<ConnectionParts, "onConnection" | "signal">;
 export type FollowParts = ConnectionParts;
 
 /** What a stream of something with an end brings. */
-interface Kind<News> {
+interface StreamKind<News> {
   /** A frame in the words of the client: how the thing stands, or an event of it. */
   readonly read: (event: string | undefined, data: unknown) => News;
   /** Whether it has ended with this. */
@@ -31,7 +31,7 @@ interface Kind<News> {
  */
 export async function* followStream<News>(
   parts: FollowParts,
-  kind: Kind<News>,
+  kind: StreamKind<News>,
 ): AsyncGenerator<News, void> {
   let position: string | undefined;
   const read = async function* ({

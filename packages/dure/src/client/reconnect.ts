@@ -37,14 +37,14 @@ export function reconnectDelay(
 }
 
 /** What a failed connection means: come again, or tell the caller. */
-export type Failure =
+export type ReconnectFailure =
   | { readonly retry: true; readonly askedMs: number }
   | { readonly retry: false };
 
 const GATEWAY_STATUSES = new Set([502, 503, 504]);
 
 /** @param resuming whether the request only reads: then also a rate limit is waited out */
-export function judgeFailure(error: unknown, resuming: boolean): Failure {
+export function judgeFailure(error: unknown, resuming: boolean): ReconnectFailure {
   // Fetch's own errors: refused, cut, reset.
   if (!(error instanceof DureError)) return { retry: true, askedMs: 0 };
 

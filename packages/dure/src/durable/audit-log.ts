@@ -1,10 +1,10 @@
 import type { AuditEntry } from "../wire/platform.ts";
 import { DureError } from "../kernel/errors.ts";
 import type { Queryable } from "./database.ts";
-import { pageOf, readCursor, type Page } from "./page.ts";
+import { pageOf, readCursor, type RowPage } from "./page.ts";
 
 /** What an actor does, and to what. */
-export interface Deed {
+export interface AuditedDeed {
   readonly tenant: string;
   /**
    * Id of the token, `cli:<user>`, `agent:<id>`; the address of the caller on a server without
@@ -51,7 +51,7 @@ export class AuditLog {
    * Has committed when it resolves. Gives the entry's id for `end`. @throws AUDIT_UNAVAILABLE, and
    * then the deed is not to be done
    */
-  async begin(deed: Deed): Promise<number> {
+  async begin(deed: AuditedDeed): Promise<number> {
     try {
       const [row] = await this.#database.query<{ id: number }>(WRITE, [...valuesOf(deed), null]);
       return row!.id;
@@ -76,7 +76,7 @@ export class AuditLog {
   }
 
   /** A deed that is done. */
-  async note(deed: Deed): Promise<void> {
+  async note(deed: AuditedDeed): Promise<void> {
     await this.#database.query(WRITE, [...valuesOf(deed), "done"]);
   }
 
@@ -89,7 +89,7 @@ export class AuditLog {
     search,
     limit = 50,
     cursor,
-  }: AuditFilter = {}): Promise<Page<AuditEntry>> {
+  }: AuditFilter = {}): Promise<RowPage<AuditEntry>> {
     const most = Math.min(limit, MAX_PAGE);
     const [before] = readCursor(cursor, /^(\d{1,15})$/) ?? [];
     const kind = what?.endsWith(".*") ? what.slice(0, -1) : undefined;
@@ -115,7 +115,7 @@ export class AuditLog {
   }
 }
 
-function valuesOf({ tenant, name, what, subject }: Deed): readonly string[] {
+function valuesOf({ tenant, name, what, subject }: AuditedDeed): readonly string[] {
   return [tenant, name, what, subject].map(storableText);
 }
 

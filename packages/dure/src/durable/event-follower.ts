@@ -3,7 +3,7 @@ import { roughBytes } from "../kernel/json.ts";
 import type { EventFilter } from "../kernel/platform-events.ts";
 import type { PlatformEvent } from "../wire/events.ts";
 import { matchesFilter } from "./event-filter.ts";
-import { comparePositions, formatPosition, type Position } from "./event-position.ts";
+import { comparePositions, formatPosition, type EventPosition } from "./event-position.ts";
 
 /** What readers of the log have not taken yet; all of it is bounded. */
 
@@ -20,7 +20,7 @@ const BUFFER_BYTES = 8 * 1024 * 1024;
 const PAGES_BYTES = 32 * 1024 * 1024;
 
 /** An event with its position, so that it is parsed once for all followers. */
-export interface PlacedEvent extends Position {
+export interface PlacedEvent extends EventPosition {
   readonly event: PlatformEvent;
   readonly bytes: number;
 }
@@ -82,14 +82,14 @@ class HeldPage {
 export class Follower {
   readonly filter: EventFilter;
   /** Everything up to here was taken or did not match. */
-  position: Position;
+  position: EventPosition;
   readonly #limit: number;
   #buffer: PlacedEvent[] = [];
   #bytes = 0;
   #state: "live" | "slow" | "lost" | "end" = "live";
   #wake: (() => void) | undefined;
 
-  constructor(filter: EventFilter, position: Position, limit: number) {
+  constructor(filter: EventFilter, position: EventPosition, limit: number) {
     this.filter = filter;
     this.position = position;
     this.#limit = limit;

@@ -13,7 +13,7 @@ import {
   START,
   whyLost,
   type Frame,
-  type Position,
+  type EventPosition,
   type Reset,
 } from "./event-position.ts";
 import {
@@ -197,7 +197,7 @@ export class EventLog {
 
   /** Pages up to the poller's place and joins it there; undefined when aborted. */
   async *#catchUp(
-    from: Position,
+    from: EventPosition,
     filter: EventFilter,
     signal: AbortSignal | undefined,
   ): AsyncGenerator<FollowedItem, Follower | undefined, undefined> {
@@ -246,7 +246,7 @@ export class EventLog {
   async *#followLive(
     follower: Follower,
     signal: AbortSignal | undefined,
-  ): AsyncGenerator<FollowedItem, Position | undefined, undefined> {
+  ): AsyncGenerator<FollowedItem, EventPosition | undefined, undefined> {
     const onAbort = (): void => follower.end();
     signal?.addEventListener("abort", onAbort, { once: true });
 
@@ -295,10 +295,10 @@ export class EventLog {
   }
 
   async #readPage(
-    asked: Position | undefined,
+    asked: EventPosition | undefined,
     filter: EventFilter,
     limit: number,
-    upTo?: Position,
+    upTo?: EventPosition,
   ): Promise<EventPage> {
     const after = asked ?? START;
     const rows = await this.#options.database.query<FrameRow & EventRow>(READ, [

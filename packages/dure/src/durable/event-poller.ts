@@ -4,7 +4,7 @@ import { roughBytes } from "../kernel/json.ts";
 import type { Logger } from "../kernel/logger.ts";
 import type { Database, Statement } from "./database.ts";
 import type { Follower, PlacedEvent } from "./event-follower.ts";
-import { START, whyLost, type Position } from "./event-position.ts";
+import { START, whyLost, type EventPosition } from "./event-position.ts";
 import {
   EVENT_COLUMNS,
   eventOf,
@@ -43,7 +43,7 @@ const POLL_BLOCKED = 10;
  * their way.
  */
 export class Poller {
-  position: Position = START;
+  position: EventPosition = START;
   users = 0;
   readonly #options: EventLogOptions & {
     clock: Clock;

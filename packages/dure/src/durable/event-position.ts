@@ -8,16 +8,16 @@ export interface Reset {
   readonly because: "retention" | "era";
 }
 
-export interface Position {
+export interface EventPosition {
   readonly era: number;
   readonly xid: bigint;
   readonly seq: bigint;
 }
 
-export const START: Position = { era: 0, xid: 0n, seq: 0n };
+export const START: EventPosition = { era: 0, xid: 0n, seq: 0n };
 
 /** `era.xid.seq`. Throws EVENT_POSITION_INVALID. */
-export function parsePosition(text: string): Position {
+export function parsePosition(text: string): EventPosition {
   const match = /^([1-9]\d{0,14})\.(\d{1,20})\.(\d{1,19})$/.exec(text);
   const position = match && {
     era: Number(match[1]),
@@ -37,11 +37,11 @@ export function parsePosition(text: string): Position {
   );
 }
 
-export function formatPosition({ era, xid, seq }: Position): string {
+export function formatPosition({ era, xid, seq }: EventPosition): string {
   return `${era}.${xid}.${seq}`;
 }
 
-export function comparePositions(a: Position, b: Position): number {
+export function comparePositions(a: EventPosition, b: EventPosition): number {
   if (a.era !== b.era) return a.era - b.era;
   if (a.xid !== b.xid) return a.xid < b.xid ? -1 : 1;
   return a.seq < b.seq ? -1 : a.seq > b.seq ? 1 : 0;
@@ -51,7 +51,7 @@ export function comparePositions(a: Position, b: Position): number {
 export interface Frame {
   readonly era: number;
   /** Behind everything readable. */
-  readonly end: Position;
+  readonly end: EventPosition;
   /** First transaction id that was not given out yet. */
   readonly xmax: bigint;
   /** The last event that retention removed. */
@@ -59,7 +59,7 @@ export interface Frame {
 }
 
 /** Why nothing can be read on from `position`, if so. Pure. */
-export function whyLost(position: Position, frame: Frame): Reset["because"] | undefined {
+export function whyLost(position: EventPosition, frame: Frame): Reset["because"] | undefined {
   if (position.era !== frame.era) return position.era === 0 ? undefined : "era";
   if (position.xid > frame.xmax) return "era"; // from a future that this database does not have
   return comparePositions(position, { ...frame.swept, era: frame.era }) < 0 && position.xid > 0n

@@ -1,7 +1,7 @@
 import type { EventRole } from "../kernel/platform-events.ts";
 import type { PlatformEvent } from "../wire/events.ts";
 import type { Statement } from "./database.ts";
-import type { Frame, Position } from "./event-position.ts";
+import type { Frame, EventPosition } from "./event-position.ts";
 
 /** Rows of the log of events, and the state of the log that is read with them. */
 
@@ -46,7 +46,7 @@ export function frameOf(row: FrameRow): Frame {
   };
 }
 
-export function scannedOf(row: EventRow, era: number): Position | undefined {
+export function scannedOf(row: EventRow, era: number): EventPosition | undefined {
   if (!row.scanned_xid || !row.scanned_seq) return undefined;
   return { era, xid: BigInt(row.scanned_xid), seq: BigInt(row.scanned_seq) };
 }

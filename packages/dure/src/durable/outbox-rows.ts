@@ -2,7 +2,7 @@ import type { Json } from "../kernel/json.ts";
 
 /** Entries of the outbox as rows, and the statements on them. */
 
-export interface Entry {
+export interface OutboxEntry {
   readonly id: number;
   readonly topic: string;
   readonly ordering: string;

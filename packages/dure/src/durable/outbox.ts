@@ -28,7 +28,7 @@ import {
   RECORD,
   RESOLVE,
   SETTLE,
-  type Entry,
+  type OutboxEntry,
 } from "./outbox-rows.ts";
 import {
   decideStep,
@@ -178,7 +178,7 @@ export class Outbox {
     const claimed =
       outside.length === 0
         ? []
-        : await database.query<Entry>(CLAIM, [
+        : await database.query<OutboxEntry>(CLAIM, [
             outside,
             free,
             lease.id,
@@ -231,7 +231,7 @@ export class Outbox {
   }
 
   /** Sends one claimed entry and records the outcome. */
-  async #deliver(entry: Entry, handler: OutboxHandler): Promise<boolean> {
+  async #deliver(entry: OutboxEntry, handler: OutboxHandler): Promise<boolean> {
     if (handler.transactional) return false;
     if (handler.rows?.holds(entry.payload)) return this.#deliverRows(entry, handler, handler.rows);
 
@@ -260,7 +260,11 @@ export class Outbox {
   }
 
   /** For a claimed entry that only writes rows: these and the mark `sent` commit together. */
-  async #deliverRows(entry: Entry, handler: OutsideHandler, rows: RowsHandler): Promise<boolean> {
+  async #deliverRows(
+    entry: OutboxEntry,
+    handler: OutsideHandler,
+    rows: RowsHandler,
+  ): Promise<boolean> {
     const { database, lease } = this.#options;
     let failure: Outcome | undefined;
 
@@ -309,7 +313,7 @@ export class Outbox {
     return true;
   }
 
-  async #attempt(entry: Entry, handler: OutsideHandler): Promise<Outcome> {
+  async #attempt(entry: OutboxEntry, handler: OutsideHandler): Promise<Outcome> {
     try {
       if (entry.in_doubt && handler.probe) {
         const found = await this.#probe(entry, handler);
@@ -336,14 +340,14 @@ export class Outbox {
     }
   }
 
-  async #probe(entry: Entry, handler: OutsideHandler): Promise<ProbeAnswer> {
+  async #probe(entry: OutboxEntry, handler: OutsideHandler): Promise<ProbeAnswer> {
     return this.#bounded(entry, handler, (signal) =>
       handler.probe!(entry.payload, { key: entry.key, signal }),
     );
   }
 
   async #bounded<T>(
-    entry: Entry,
+    entry: OutboxEntry,
     handler: OutsideHandler,
     work: (signal: AbortSignal) => Promise<T>,
   ): Promise<T> {
@@ -356,7 +360,7 @@ export class Outbox {
     return withTimeout(this.#clock, { ms: timeoutMs, signal: this.#signal }, late, work);
   }
 
-  async #record(entry: Entry, step: Step, handler: OutboxHandler): Promise<void> {
+  async #record(entry: OutboxEntry, step: Step, handler: OutboxHandler): Promise<void> {
     const { database, lease, logger, notifications } = this.#options;
     let afterwards: (() => void) | void = undefined;
 
@@ -403,7 +407,7 @@ export class Outbox {
 
   async #tellGivenUp(
     tx: Transaction,
-    entry: Entry,
+    entry: OutboxEntry,
     step: Step,
     handler: OutboxHandler,
   ): Promise<void> {
@@ -438,7 +442,7 @@ export class Outbox {
   }
 
   /** Records a known outcome: waits for the database as long as this process may write. */
-  async #untilRecorded(entry: Entry, record: () => Promise<void>): Promise<void> {
+  async #untilRecorded(entry: OutboxEntry, record: () => Promise<void>): Promise<void> {
     for (let failures = 1; ; failures++) {
       try {
         return await record();
@@ -458,13 +462,13 @@ export class Outbox {
   /** Runs a transactional handler and marks the entry in the same transaction. */
   async #commit(id: number): Promise<boolean> {
     const { database, lease } = this.#options;
-    let entry: Entry | undefined;
+    let entry: OutboxEntry | undefined;
     this.#committing.add(id);
 
     try {
       return await database.transaction(async (tx) => {
         await lease.guard(tx);
-        [entry] = await tx.query<Entry>(LOCK, [id]);
+        [entry] = await tx.query<OutboxEntry>(LOCK, [id]);
         const handler = entry && this.#handlers.get(entry.topic);
         if (!entry || !handler?.transactional) return false; // another process was first
 
@@ -491,7 +495,11 @@ export class Outbox {
     }
   }
 
-  async #recordFailure(entry: Entry, handler: TransactionalHandler, error: unknown): Promise<void> {
+  async #recordFailure(
+    entry: OutboxEntry,
+    handler: TransactionalHandler,
+    error: unknown,
+  ): Promise<void> {
     const outcome: Outcome = {
       kind: "error",
       error,

@@ -4,7 +4,7 @@ import { DureError } from "../kernel/errors.ts";
  * A part of a list. `nextCursor`: where the next one goes on; null behind the
  * last.
  */
-export interface Page<Item> {
+export interface RowPage<Item> {
   readonly items: readonly Item[];
   readonly nextCursor: string | null;
 }
@@ -28,7 +28,7 @@ export function pageOf<Row>(
   rows: readonly Row[],
   limit: number,
   orderOf: (row: Row) => readonly (string | number)[],
-): Page<Row> {
+): RowPage<Row> {
   const items = rows.slice(0, limit);
   const last = rows.length > limit ? items.at(-1) : undefined;
   return { items, nextCursor: last === undefined ? null : cursorOf(orderOf(last)) };

@@ -5,7 +5,7 @@ import type { JsonObject } from "../kernel/json.ts";
 import type { RoomSpeaker } from "../kernel/rooms.ts";
 import type { TenantView } from "../kernel/tenant.ts";
 import type { CallerTools } from "./caller/caller-tools.ts";
-import type { Page } from "../durable/page.ts";
+import type { RowPage } from "../durable/page.ts";
 import type {
   CompletedEntry,
   ServiceInfo,
@@ -184,7 +184,7 @@ export interface Conversations {
    * `TURN_NOT_RETRYABLE`, `TURN_PASSED` (conflict).
    */
   retryTurn(turnId: string, options?: ByViewer): Promise<void>;
-  sessions(options: ListOptions): Promise<Page<SessionSummary>>;
+  sessions(options: ListOptions): Promise<RowPage<SessionSummary>>;
   session(id: string, options?: ByViewer): Promise<SessionDetail>;
   debug(id: string, options?: ByViewer): Promise<SessionDebug>;
   completed(id: string, options?: ByViewer): Promise<readonly CompletedEntry[]>;

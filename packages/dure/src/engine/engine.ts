@@ -7,7 +7,7 @@ import type { JsonObject } from "../kernel/json.ts";
 import type { Logger } from "../kernel/logger.ts";
 import type { Done, TurnEvent, TurnStatus } from "../kernel/turn-events.ts";
 import type { Database } from "../durable/database.ts";
-import type { Page } from "../durable/page.ts";
+import type { RowPage } from "../durable/page.ts";
 import { Files } from "../durable/files/files.ts";
 import type { LeaseProof } from "../durable/lease-proof.ts";
 import type { Notifications } from "../durable/notify.ts";
@@ -395,7 +395,7 @@ export class Engine implements Conversations {
     this.#turns.wake();
   }
 
-  sessions(options: ListOptions = {}): Promise<Page<SessionSummary>> {
+  sessions(options: ListOptions = {}): Promise<RowPage<SessionSummary>> {
     return this.#sessions.list({ ...options, tenant: viewOf(options.caller) });
   }
 

@@ -2,7 +2,7 @@ import { codeOf, DureError, messageOf } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/logger.ts";
 
 /** Something of a provider, a tool, a handler or another server that failed. */
-export interface Failure {
+export interface LoggedFailure {
   readonly error: unknown;
   /** Ids and codes of ours that the line has. */
   readonly facts: object;
@@ -18,7 +18,7 @@ export interface Failure {
 export function logFailure(
   logger: Logger,
   message: string,
-  { error, facts, as = "warn" }: Failure,
+  { error, facts, as = "warn" }: LoggedFailure,
 ): void {
   const ours = {
     ...facts,

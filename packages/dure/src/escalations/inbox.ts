@@ -17,7 +17,7 @@ import type { RoomAsker } from "../kernel/rooms.ts";
 import type { KnownTo, TenantView } from "../kernel/tenant.ts";
 import type { Database, Queryable, Transaction } from "../durable/database.ts";
 import type { Notifications } from "../durable/notify.ts";
-import { pageOf, readCursor, type Page } from "../durable/page.ts";
+import { pageOf, readCursor, type RowPage } from "../durable/page.ts";
 import { storable } from "../durable/storable.ts";
 import { UNATTENDED_TOPIC } from "../durable/turns.ts";
 import { inLocale } from "./action-words.ts";
@@ -86,7 +86,7 @@ export interface EscalationFilter {
 }
 
 /** One page of the inbox. */
-export type EscalationPage = Page<Escalation>;
+export type EscalationPage = RowPage<Escalation>;
 
 /** Which escalations a listener wants; every member that is given must fit. */
 export interface EscalationMatch {

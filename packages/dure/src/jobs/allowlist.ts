@@ -5,9 +5,9 @@ import { DureError } from "../kernel/errors.ts";
  */
 export const ALLOW_ALL: readonly string[] = ["* -> *"];
 
-export type AskRules = readonly Rule[];
+export type AskRules = readonly AllowRule[];
 
-interface Rule {
+interface AllowRule {
   readonly from: RegExp;
   readonly to: RegExp;
 }

@@ -8,7 +8,7 @@ export const ANSWER_BYTES = 32_768;
 /** From here on two texts of one speaker say the same. Source: docs/spec/jobs §3.5. */
 const REPETITION = 0.85;
 
-type Words = Pick<JobTurn, "speaker" | "text">;
+type SpokenWords = Pick<JobTurn, "speaker" | "text">;
 
 /** What an agent gave to the tool `finish`. */
 export interface Finished {
@@ -19,7 +19,7 @@ export interface Finished {
 export interface AnswerFacts {
   readonly target: string;
   /** Finished turns in their order, the newest last. */
-  readonly turns: readonly Words[];
+  readonly turns: readonly SpokenWords[];
   /** In one of these turns. */
   readonly finished?: Finished | undefined;
   /** Display name of an agent. */
@@ -51,7 +51,7 @@ export function decideAnswer({ target, turns, finished, nameOf }: AnswerFacts): 
  * Whether a message answers a request: it is no politeness and no answer to politeness, it does not
  * only ask back, and the speaker has not said it before.
  */
-function isAnswer(words: Words, said: readonly Words[]): boolean {
+function isAnswer(words: SpokenWords, said: readonly SpokenWords[]): boolean {
   if (isAcknowledgement(words.text) || isOneQuestion(words.text)) return false;
   const before = said.slice(0, said.indexOf(words));
   const answered = before.at(-1)?.text;
@@ -60,7 +60,7 @@ function isAnswer(words: Words, said: readonly Words[]): boolean {
   return own.every(({ text }) => similarity(text, words.text) < REPETITION);
 }
 
-function wholeOf(said: readonly Words[], nameOf: AnswerFacts["nameOf"]): string {
+function wholeOf(said: readonly SpokenWords[], nameOf: AnswerFacts["nameOf"]): string {
   const most = Math.floor(ANSWER_BYTES / said.length) - GAP.length;
   return said.map(({ speaker, text }) => cutBytes(spokenBy(nameOf(speaker), text), most)).join(GAP);
 }

@@ -55,14 +55,14 @@ export function endOf(
 }
 
 /** What an agent said, without the marks that are meant for the exchange. */
-export interface Reply {
+export interface EndingReply {
   readonly text: string;
   readonly leaves: boolean;
   readonly quiet: boolean;
 }
 
 /** A mark counts as the whole text or as its last line, never in the middle of a sentence. Pure. */
-export function readReply(said: string): Reply {
+export function readReply(said: string): EndingReply {
   const marks = new Set<string>();
   let text = said.trim();
   for (;;) {
@@ -80,7 +80,7 @@ export function readReply(said: string): Reply {
  * wins. Source: docs/spec/jobs §3.5.
  */
 export function decideEnd(facts: {
-  readonly reply: Reply;
+  readonly reply: EndingReply;
   /** `end_conversation` was called. */
   readonly endAsked: boolean;
   readonly number: number;

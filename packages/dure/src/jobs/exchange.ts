@@ -8,7 +8,7 @@ import {
   endOf,
   readReply,
   type ExchangeEnd,
-  type Reply,
+  type EndingReply,
 } from "./endings.ts";
 import {
   speakerOf,
@@ -31,7 +31,7 @@ export interface ExchangeAgent {
 }
 
 /** Outcome of one attempt of an agent to answer. */
-export type Spoken =
+export type SpokenTurn =
   | {
       readonly kind: "said";
       readonly text: string;
@@ -55,7 +55,7 @@ export type Spoken =
 /** `again`: the person has answered in this instant, so there is something to follow. */
 export type Rest = "rests" | "again" | "fenced";
 
-export interface Attempt {
+export interface TurnAttempt {
   readonly number: number;
   /** 1 for the first attempt of this exchange turn. */
   readonly attempt: number;
@@ -98,12 +98,12 @@ export interface ExchangeStore {
   /** The exchange rests until the agent that speaks is resumed. */
   restPaused(): Promise<Rest>;
   /** Records that an attempt begins. False: the exchange belongs to another process now. */
-  begin(attempt: Attempt): Promise<boolean>;
+  begin(attempt: TurnAttempt): Promise<boolean>;
   /**
    * Lets the agent of the attempt that was begun last speak, or follows how it does. `late`: it was
    * stopped after `timeoutMs`.
    */
-  speak(number: number, options: { timeoutMs: number; signal: AbortSignal }): Promise<Spoken>;
+  speak(number: number, options: { timeoutMs: number; signal: AbortSignal }): Promise<SpokenTurn>;
   /** Records a finished turn, the end, or both. */
   settle(settled: {
     turn?: {
@@ -336,10 +336,10 @@ class ExchangeRun {
 }
 
 /** An agent that said nothing beside `finish` has said its result. */
-function replyOf({ text, finished }: SpokenReply): Reply {
+function replyOf({ text, finished }: SpokenReply): EndingReply {
   const reply = readReply(text);
   return finished !== undefined && isBlank(reply.text) ? { ...reply, text: finished } : reply;
 }
 
-type SpokenReply = Extract<Spoken, { kind: "said" }>;
-type Failed = Extract<Spoken, { kind: "failed" }>;
+type SpokenReply = Extract<SpokenTurn, { kind: "said" }>;
+type Failed = Extract<SpokenTurn, { kind: "failed" }>;

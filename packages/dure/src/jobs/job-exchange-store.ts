@@ -7,7 +7,7 @@ import type { Done, TurnEvent } from "../kernel/turn-events.ts";
 import type { Caller, Conversations } from "../engine/api.ts";
 import { MAX_RESULTS } from "./turn-message.ts";
 import { waitsForPerson } from "./endings.ts";
-import type { Attempt, ExchangeAgent, ExchangeStore, Rest, Spoken } from "./exchange.ts";
+import type { TurnAttempt, ExchangeAgent, ExchangeStore, Rest, SpokenTurn } from "./exchange.ts";
 import type { ExchangeFacts } from "./exchange-facts.ts";
 import { sessionOf, speakerOf, type JobError, type JobResult } from "./job.ts";
 import type { JobFiles } from "./job-files.ts";
@@ -112,7 +112,7 @@ export class JobExchangeStore implements ExchangeStore {
     background,
     words,
     results,
-  }: Attempt): Promise<boolean> {
+  }: TurnAttempt): Promise<boolean> {
     const input = {
       session: sessionOf(this.#id, speaker.id),
       service: speaker.service,
@@ -134,7 +134,7 @@ export class JobExchangeStore implements ExchangeStore {
   async speak(
     _number: number,
     { timeoutMs, signal }: { timeoutMs: number; signal: AbortSignal },
-  ): Promise<Spoken> {
+  ): Promise<SpokenTurn> {
     const { clock } = this.#options;
     const late = new AbortController();
     const time = new TurnTime(clock, timeoutMs, () =>
@@ -200,7 +200,7 @@ export class JobExchangeStore implements ExchangeStore {
     return { id: this.#id, epoch: this.#held.epoch };
   }
 
-  async #speak(signal: AbortSignal, time: TurnTime): Promise<Spoken> {
+  async #speak(signal: AbortSignal, time: TurnTime): Promise<SpokenTurn> {
     const { facts } = this.#options;
     const { session } = this.#input!;
     if (this.#turn === null) {
@@ -233,7 +233,7 @@ export class JobExchangeStore implements ExchangeStore {
   }
 
   /** Undefined: a person is asked, or has answered, about another call. */
-  async #spoken(turn: string, done: Done): Promise<Spoken | undefined> {
+  async #spoken(turn: string, done: Done): Promise<SpokenTurn | undefined> {
     if (done.error) {
       // A newer release took over the turn in the middle. It may be led again as long as it has
       // done nothing to the outside.
@@ -309,7 +309,7 @@ export class JobExchangeStore implements ExchangeStore {
     if (!isOurs) throw new JobFencedError(this.#id);
   }
 
-  async #stopLate(signal: AbortSignal): Promise<Spoken> {
+  async #stopLate(signal: AbortSignal): Promise<SpokenTurn> {
     const { clock } = this.#options;
     if (this.#turn === null) return { kind: "late" };
     const turn = this.#turn;

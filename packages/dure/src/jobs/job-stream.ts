@@ -18,7 +18,7 @@ type JobToFollow = Pick<FollowedSubject<JobDetail>, "events" | "after" | "signal
   readonly jobId: string;
 };
 
-type JobEnd = EventOf<JobEndType>;
+type JobEndEvent = EventOf<JobEndType>;
 
 /** See `Jobs.stream`. */
 export async function* followJob({
@@ -50,7 +50,7 @@ async function* untilEnd(
   turnsSeen: number | undefined,
 ): AsyncGenerator<FollowedItem, void, undefined> {
   let seen = turnsSeen;
-  let last: JobEnd | undefined;
+  let last: JobEndEvent | undefined;
   for await (const item of items) {
     if (item.kind === "reset") {
       yield item;

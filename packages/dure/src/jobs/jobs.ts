@@ -7,7 +7,7 @@ import type { Files } from "../durable/files/files.ts";
 import type { Database } from "../durable/database.ts";
 import type { EventLog } from "../durable/event-log.ts";
 import type { Notifications } from "../durable/notify.ts";
-import { pageLimit, pageOf, readCursor, type Page } from "../durable/page.ts";
+import { pageLimit, pageOf, readCursor, type RowPage } from "../durable/page.ts";
 import type { Pauses } from "../durable/pauses.ts";
 import type { ProcessLease } from "../durable/processes.ts";
 import type { SweepRule } from "../durable/retention.ts";
@@ -214,7 +214,7 @@ export class Jobs {
       limit?: number | undefined;
       cursor?: string | undefined;
     } = {},
-  ): Promise<Page<Job>> {
+  ): Promise<RowPage<Job>> {
     const { tenant = "", since, cursor, ...rest } = options;
     const limit = pageLimit(options.limit, PAGE);
     const [before] = readCursor(cursor, /^(\d{1,15})$/) ?? [];

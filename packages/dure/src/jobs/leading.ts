@@ -14,7 +14,7 @@ import { JobExchangeStore, JobFencedError, type AgentDirectory } from "./job-exc
 import type { JobLimits } from "./limits.ts";
 import type { HeldJob, JobStore } from "./store.ts";
 
-interface LeadingParts {
+interface JobLeadingParts {
   readonly store: JobStore;
   readonly facts: ExchangeFacts;
   readonly lease: Pick<ProcessLease, "id" | "whenHeld">;
@@ -58,12 +58,12 @@ const LEFT_BECAUSE = {
 
 /** The exchanges that this process leads, and its look for more. */
 export class JobLeading {
-  readonly #parts: LeadingParts;
+  readonly #parts: JobLeadingParts;
   readonly #poller: Poller;
   readonly #led = new Map<string, LedJob>();
   readonly #faults: Faults;
 
-  constructor(parts: LeadingParts) {
+  constructor(parts: JobLeadingParts) {
     this.#parts = parts;
     this.#faults = new Faults({ ...FAULTS, clock: parts.clock, logger: parts.logger });
     this.#poller = new Poller({

@@ -18,10 +18,10 @@ import { ANSWER_BYTES } from "./answer.ts";
 import { endOf, type ExchangeEnd } from "./endings.ts";
 import {
   runExchange,
-  type Attempt,
+  type TurnAttempt,
   type ExchangeAgent,
   type ExchangeStore,
-  type Spoken,
+  type SpokenTurn,
 } from "./exchange.ts";
 import { newJobId, transition, type Job, type JobDetail, type JobResult } from "./job.ts";
 import type { Jobs } from "./jobs.ts";
@@ -267,7 +267,7 @@ class MemoryRun implements ExchangeStore {
   readonly #clock: Clock;
   readonly #limits: JobLimits;
   readonly #cancelled = new AbortController();
-  #attempt: Attempt | undefined;
+  #attempt: TurnAttempt | undefined;
   #answer: GivenAnswer | null = null;
 
   constructor(
@@ -388,7 +388,7 @@ class MemoryRun implements ExchangeStore {
     return undefined;
   }
 
-  async begin(attempt: Attempt): Promise<boolean> {
+  async begin(attempt: TurnAttempt): Promise<boolean> {
     if (this.#attempt?.number !== attempt.number) {
       this.job = { ...this.job, turnStartedAt: this.#clock.now() };
     }
@@ -402,7 +402,7 @@ class MemoryRun implements ExchangeStore {
   async speak(
     number: number,
     { timeoutMs, signal }: { timeoutMs: number; signal: AbortSignal },
-  ): Promise<Spoken> {
+  ): Promise<SpokenTurn> {
     signal.throwIfAborted();
     const { speaker, message, background } = this.#attempt!;
     const late = new AbortController();

@@ -32,7 +32,7 @@ const QUOTED = {
 const SAID = { bytes: 32_768, author: 60 } as const;
 
 /** What a turn is made of; `nameOf` gives the display name of an agent. */
-export interface TurnFacts {
+export interface JobTurnFacts {
   readonly job: Pick<
     Job,
     "jobId" | "requester" | "target" | "message" | "payload" | "topic" | "maxTurns"
@@ -51,7 +51,7 @@ export interface TurnFacts {
  * all that it needs to know around it. Everything that people or agents wrote stands there as a
  * quote with its author: it is data, never an instruction. Pure.
  */
-export function renderTurnMessage(facts: TurnFacts): {
+export function renderTurnMessage(facts: JobTurnFacts): {
   readonly message: string;
   readonly background: string;
 } {
@@ -69,7 +69,7 @@ export function renderTurnMessage(facts: TurnFacts): {
 }
 
 /** Who talks with whom, for how long, and how to end it. */
-function rulesOf({ job, number }: TurnFacts, self: string, other: string): readonly string[] {
+function rulesOf({ job, number }: JobTurnFacts, self: string, other: string): readonly string[] {
   const most = Math.max(job.maxTurns, 1);
   const isLast = number >= most;
   return [
@@ -87,7 +87,7 @@ function rulesOf({ job, number }: TurnFacts, self: string, other: string): reado
   ];
 }
 
-function earlierOf({ number, earlier, nameOf }: TurnFacts): readonly string[] {
+function earlierOf({ number, earlier, nameOf }: JobTurnFacts): readonly string[] {
   if (number > 1 || earlier.length === 0) return [];
   return [
     "You have talked with each other before. The last words were:",
@@ -96,7 +96,7 @@ function earlierOf({ number, earlier, nameOf }: TurnFacts): readonly string[] {
 }
 
 /** The first turn is asked the request itself, and has the whole payload. */
-function requestOf({ job, number, nameOf }: TurnFacts): readonly string[] {
+function requestOf({ job, number, nameOf }: JobTurnFacts): readonly string[] {
   const isFirst = number === 1;
   const [requester, target] = [nameOf(job.requester), nameOf(job.target)];
   const parts: string[] = [];
@@ -111,7 +111,7 @@ function requestOf({ job, number, nameOf }: TurnFacts): readonly string[] {
   return parts;
 }
 
-function saidBefore({ turns, nameOf }: TurnFacts): readonly string[] {
+function saidBefore({ turns, nameOf }: JobTurnFacts): readonly string[] {
   const before = turns.slice(0, -1).slice(-TURNS_SHOWN);
   if (before.length === 0) return [];
   return [
@@ -123,13 +123,13 @@ function saidBefore({ turns, nameOf }: TurnFacts): readonly string[] {
   ];
 }
 
-function resultsOf({ results, nameOf }: TurnFacts): readonly string[] {
+function resultsOf({ results, nameOf }: JobTurnFacts): readonly string[] {
   const most = Math.floor(QUOTED.results / results.length);
   return results.map((result) => resultText(result, nameOf(result.target), most));
 }
 
 /** Words of persons come before what the other agent said. */
-function messageOf({ job, turns, words }: TurnFacts, other: string): string {
+function messageOf({ job, turns, words }: JobTurnFacts, other: string): string {
   const answered = turns.at(-1)?.text ?? job.message;
   const said = cutBytes(answered, SAID.bytes) || "(no words)";
   if (words.length === 0) return quoteLinesLike(said, HEADING);

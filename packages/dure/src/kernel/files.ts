@@ -58,9 +58,9 @@ export function sniffType(bytes: Uint8Array): FileType | undefined {
 }
 
 /** At an offset, these characters of Latin-1. */
-type Part = readonly [at: number, characters: string];
+type MagicBytes = readonly [at: number, characters: string];
 
-const MAGIC: readonly { readonly type: FileType; readonly parts: readonly Part[] }[] = [
+const MAGIC: readonly { readonly type: FileType; readonly parts: readonly MagicBytes[] }[] = [
   { type: "image/png", parts: [[0, "\x89PNG\r\n\x1a\n"]] },
   { type: "image/jpeg", parts: [[0, "\xff\xd8\xff"]] },
   {
@@ -86,7 +86,7 @@ const MAGIC: readonly { readonly type: FileType; readonly parts: readonly Part[]
   { type: "audio/mp4", parts: [[4, "ftypM4A"]] },
 ];
 
-function stands(bytes: Uint8Array, [at, characters]: Part): boolean {
+function stands(bytes: Uint8Array, [at, characters]: MagicBytes): boolean {
   if (bytes.length < at + characters.length) return false;
   for (let index = 0; index < characters.length; index++) {
     if (bytes[at + index] !== characters.charCodeAt(index)) return false;

@@ -2,7 +2,7 @@ import type { RowOf } from "../durable/rows.ts";
 import type { KnowledgeDocument, KnowledgeText } from "../wire/knowledge.ts";
 import { createHash } from "node:crypto";
 import type { Database, Transaction } from "../durable/database.ts";
-import { pageLimit, pageOf, readCursor, type Page } from "../durable/page.ts";
+import { pageLimit, pageOf, readCursor, type RowPage } from "../durable/page.ts";
 import { DureError } from "../kernel/errors.ts";
 import { chunksOf, titleOf, type Chunk } from "./chunks.ts";
 import { wordsOf } from "../models/search-words.ts";
@@ -81,7 +81,7 @@ export async function listDocuments(
   database: Database,
   base: string,
   page: { readonly limit?: number | undefined; readonly cursor?: string | undefined },
-): Promise<Page<KnowledgeDocument>> {
+): Promise<RowPage<KnowledgeDocument>> {
   const limit = pageLimit(page.limit, PAGE);
   const [after = ""] = readCursor(page.cursor, /^([^]{1,500})$/u) ?? [];
   const rows = await database.query<DocumentRow>(LIST, [base, after, limit + 1]);

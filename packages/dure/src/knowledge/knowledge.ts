@@ -1,6 +1,6 @@
 import type { KnowledgeDocument, KnowledgePassage, KnowledgeText } from "../wire/knowledge.ts";
 import type { Database } from "../durable/database.ts";
-import type { Page } from "../durable/page.ts";
+import type { RowPage } from "../durable/page.ts";
 import type { Retriever } from "../engine/agent/agent.ts";
 import { DureError } from "../kernel/errors.ts";
 import { countDocuments, listDocuments, putDocument, removeDocument } from "./document-rows.ts";
@@ -67,7 +67,7 @@ export class Knowledge {
   async documents(
     base: string,
     page: { readonly limit?: number | undefined; readonly cursor?: string | undefined },
-  ): Promise<Page<KnowledgeDocument>> {
+  ): Promise<RowPage<KnowledgeDocument>> {
     this.#assertBase(base);
     return listDocuments(this.#database, base, page);
   }

@@ -12,14 +12,14 @@ export interface ServerKorean {
   readonly sentence: (english: string) => string | undefined;
   /** A sentence behind a name: `shop › Cart: …`. */
   readonly title: (english: string) => string | undefined;
-  readonly refusal: (refusal: Refusal) => string | undefined;
+  readonly refusal: (refusal: ServerRefusal) => string | undefined;
   /** Why a port or a run stands as it does, with its facts, and what to do. */
-  readonly reason: (because: Refusal) => string | undefined;
+  readonly reason: (because: ServerRefusal) => string | undefined;
   /** Whether the words for it lack what the server says: others made its sentence. */
-  readonly leavesOut: (refusal: Refusal) => boolean;
+  readonly leavesOut: (refusal: ServerRefusal) => boolean;
 }
 
-interface Refusal {
+interface ServerRefusal {
   readonly code: string;
   readonly message: string;
   readonly hint?: string | undefined;
@@ -69,7 +69,7 @@ function titleOf(english: string): string | undefined {
 }
 
 /** The words with the facts, else those of the code. Pure. */
-function refusalOf({ code, message, hint = "" }: Refusal): string | undefined {
+function refusalOf({ code, message, hint = "" }: ServerRefusal): string | undefined {
   const known = Object.hasOwn(ERROR_WORDS_KO, code) ? ERROR_WORDS_KO[code] : undefined;
   const said = sentence(message);
   if (said === undefined) return known;
@@ -77,7 +77,7 @@ function refusalOf({ code, message, hint = "" }: Refusal): string | undefined {
 }
 
 /** The sentence with the facts, and what helps; else the words of the code. Pure. */
-function reasonOf(because: Refusal): string | undefined {
+function reasonOf(because: ServerRefusal): string | undefined {
   const { code, message } = because;
   const known = Object.hasOwn(BECAUSES_KO, code) ? BECAUSES_KO[code] : undefined;
   if (known === undefined) return refusalOf(because);

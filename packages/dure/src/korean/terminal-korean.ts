@@ -28,10 +28,10 @@ export const TERMINAL_FORMS_KO: readonly SentenceForm[] = [
 export interface TerminalKorean {
   /** Undefined where there is no Korean for all of it: no line mixes the languages. */
   readonly text: (english: string) => string | undefined;
-  readonly refusal: (refusal: Refusal) => SaidRefusal | undefined;
+  readonly refusal: (refusal: TerminalRefusal) => SaidRefusal | undefined;
 }
 
-interface Refusal {
+interface TerminalRefusal {
   readonly code: string;
   readonly message: string;
   readonly hint?: string | undefined;
@@ -135,7 +135,7 @@ function isForeign(text: string): boolean {
 }
 
 /** Pure. */
-function refusalOf(refusal: Refusal): SaidRefusal | undefined {
+function refusalOf(refusal: TerminalRefusal): SaidRefusal | undefined {
   const { code, message, hint } = refusal;
   const said = textOf(message);
   if (said !== undefined) return { message: said, hint: hintOf(hint) };

@@ -62,14 +62,14 @@ export function startRun(
   return client.plans.start(asked, { signal, idempotencyKey });
 }
 
-interface News {
+interface TaskNews {
   readonly kind: string;
   readonly event?: PlatformEvent;
   readonly job?: Pick<JobDetail, "status">;
 }
 
 interface Followed {
-  stream(id: string, options: { readonly signal: AbortSignal }): AsyncIterable<News>;
+  stream(id: string, options: { readonly signal: AbortSignal }): AsyncIterable<TaskNews>;
 }
 
 /** Waits until a job or a run has ended, at most as long as it was told to. */
@@ -95,7 +95,7 @@ export async function untilOver(
 
 /** Tells each event to its end, or until the signal aborts. A refusal is thrown. */
 async function tellNews(
-  news: AsyncIterable<News>,
+  news: AsyncIterable<TaskNews>,
   tell: TeamCall["tell"],
   signal: AbortSignal,
 ): Promise<void> {

@@ -10,7 +10,7 @@ const POLL_INTERVAL = 2_000;
 type TaskStatus = "working" | "completed" | "cancelled";
 
 /** A job or a run as the Tasks extension of MCP tells it. Source: docs/spec/interop §2. */
-export interface TaskState {
+export interface McpTaskState {
   /** Names the kind too: `job-…`, `run-…`. */
   readonly taskId: string;
   readonly status: TaskStatus;
@@ -29,7 +29,7 @@ export interface TaskOutcome {
 }
 
 export interface ToldTask {
-  readonly state: TaskState;
+  readonly state: McpTaskState;
   /** Of a task that is completed. */
   readonly outcome: TaskOutcome | undefined;
 }

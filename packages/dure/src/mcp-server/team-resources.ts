@@ -23,14 +23,14 @@ interface Kind {
   readonly group: ToolGroup;
   readonly kind: ResourceKind;
   readonly title: string;
-  readonly list: (call: Reading) => Promise<readonly Listed[]>;
+  readonly list: (call: ResourceReading) => Promise<readonly ListedResource[]>;
   /** What the tool of the same group gives. */
-  readonly read: (id: string, call: Reading) => Promise<unknown>;
+  readonly read: (id: string, call: ResourceReading) => Promise<unknown>;
 }
 
-type Reading = Pick<TeamCall, "client" | "rooms" | "signal">;
+type ResourceReading = Pick<TeamCall, "client" | "rooms" | "signal">;
 
-interface Listed {
+interface ListedResource {
   readonly id: string;
   readonly title: string;
 }
@@ -176,7 +176,7 @@ export function readAddress(uri: string): ResourceAddress | undefined {
 export async function isReadable(
   uri: string,
   groups: readonly ToolGroup[],
-  call: Reading,
+  call: ResourceReading,
 ): Promise<boolean> {
   const { kind: name, id } = readAddress(uri) ?? {};
   const kind = KINDS.find((one) => one.kind === name && groups.includes(one.group));

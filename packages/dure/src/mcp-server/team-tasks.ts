@@ -17,7 +17,7 @@ import {
   taskOfJob,
   taskOfRun,
   type TaskRef,
-  type TaskState,
+  type McpTaskState,
   type ToldTask,
 } from "./task-state.ts";
 import type { TeamConnection, ToolGroup } from "./team-tool.ts";
@@ -41,7 +41,7 @@ export function takesTasks(context: ServerContext): boolean {
 }
 
 /** The answer to a call whose work goes on as a task. Pure. */
-export function asTaskResult(state: TaskState): CallToolResult {
+export function asTaskResult(state: McpTaskState): CallToolResult {
   return { resultType: "task", ...state } as unknown as CallToolResult;
 }
 

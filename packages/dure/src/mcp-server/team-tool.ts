@@ -2,7 +2,7 @@ import type { z } from "zod";
 import type { DureClient } from "../client/index.ts";
 import type { RoomsClient } from "../client/rooms.ts";
 import { DureError } from "../kernel/errors.ts";
-import type { TaskState } from "./task-state.ts";
+import type { McpTaskState } from "./task-state.ts";
 
 /** What an MCP client may do with a team, by what it is about. */
 export const TOOL_GROUPS = [
@@ -59,7 +59,7 @@ export interface TeamTool<Input = never> {
   /** Gives what is told as JSON. */
   readonly run: (input: Input, call: TeamCall) => Promise<unknown>;
   /** Begins the same work without waiting, for a client that follows it as a task. */
-  readonly begin?: (input: Input, call: TeamCall) => Promise<TaskState>;
+  readonly begin?: (input: Input, call: TeamCall) => Promise<McpTaskState>;
 }
 
 /** Types its input by its schema. */

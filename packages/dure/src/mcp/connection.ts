@@ -383,22 +383,22 @@ function inputWanted(error: Error, name: string, { server }: ServerContact): Dur
 // --- answer question
 
 /** What a server asks in the middle of a call: a form of flat fields. */
-interface Question {
+interface ElicitedQuestion {
   readonly properties: Readonly<Record<string, object>>;
   readonly required?: readonly string[] | undefined;
 }
 
-type Content = NonNullable<ElicitResult["content"]>;
+type ElicitedContent = NonNullable<ElicitResult["content"]>;
 
 /**
  * Answers with the defaults that the server has given. Declines where a field that it requires has
  * none, and where it gives none at all: a bare yes is a person's. Pure.
  */
-export function answerByDefaults({ properties, required = [] }: Question): ElicitResult {
+export function answerByDefaults({ properties, required = [] }: ElicitedQuestion): ElicitResult {
   const given = Object.entries(properties).flatMap(([name, field]) =>
     "default" in field ? [[name, field.default]] : [],
   );
-  const content = Object.fromEntries(given) as Content;
+  const content = Object.fromEntries(given) as ElicitedContent;
   const isWhole = required.every((name) => Object.hasOwn(content, name));
 
   return isWhole && given.length > 0 ? { action: "accept", content } : { action: "decline" };

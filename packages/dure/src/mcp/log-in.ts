@@ -17,7 +17,7 @@ import {
 import { withTimeout } from "../kernel/clock.ts";
 import { DureError, messageOf } from "../kernel/errors.ts";
 import { onlyDefined } from "../kernel/json.ts";
-import type { StoredLogin } from "./login-store.ts";
+import type { StoredMcpLogin } from "./login-store.ts";
 import { ANY_LOOPBACK, openLoopback, type Loopback } from "./loopback.ts";
 import { fetchWith, toStored, type PersonLoginOptions } from "./person-login.ts";
 import { fetchAtOrigin } from "../kernel/fetch-at-origin.ts";
@@ -31,10 +31,10 @@ export interface LogInOptions extends PersonLoginOptions {
   readonly signal: AbortSignal | undefined;
 }
 
-type Metadata = StoredLogin["metadata"];
+type Metadata = StoredMcpLogin["metadata"];
 
 /** What is known before the person is asked. */
-interface Found {
+interface FoundServer {
   readonly metadata: Metadata;
   /** As the server has published it, to the letter. */
   readonly resource: string | undefined;
@@ -75,7 +75,7 @@ export async function logIn(options: LogInOptions): Promise<string> {
       ...onlyDefined({ iss, resource: found.resource }),
     }),
   );
-  const login: StoredLogin = {
+  const login: StoredMcpLogin = {
     url,
     issuer: found.metadata.issuer,
     metadata: found.metadata,
@@ -95,8 +95,8 @@ export async function logIn(options: LogInOptions): Promise<string> {
  */
 async function discover(
   { url, spec }: LogInOptions,
-  { known, signal }: { readonly known: StoredLogin | undefined; readonly signal: AbortSignal },
-): Promise<Found> {
+  { known, signal }: { readonly known: StoredMcpLogin | undefined; readonly signal: AbortSignal },
+): Promise<FoundServer> {
   const fetchFn = fetchWith(signal);
   const challenge = await firstChallenge(url, signal);
   const { resourceMetadataUrl } = challenge;
@@ -150,9 +150,9 @@ interface Registering extends LogInOptions {
 
 /** The client of the settings, or one that is registered for this login. */
 async function clientFor(
-  { metadata }: Found,
+  { metadata }: FoundServer,
   { spec, loopback, signal }: Registering,
-): Promise<StoredLogin["client"]> {
+): Promise<StoredMcpLogin["client"]> {
   if (spec.clientId !== undefined) return { client_id: spec.clientId };
   const takesDocuments = metadata["client_id_metadata_document_supported"] === true;
   if (spec.clientDocument !== undefined && takesDocuments) {
@@ -205,9 +205,9 @@ export function clientDocument(address: string): object {
 
 /** The secret of the settings is stored nowhere. */
 function withSecret(
-  client: StoredLogin["client"],
+  client: StoredMcpLogin["client"],
   { clientSecret }: PersonLoginOptions,
-): StoredLogin["client"] {
+): StoredMcpLogin["client"] {
   return clientSecret === undefined ? client : { ...client, client_secret: clientSecret };
 }
 

@@ -11,7 +11,7 @@ import { codeOf, DureError } from "../kernel/errors.ts";
 const MAX_BYTES = 262_144;
 
 /** What a person's login at a server has given. */
-export const StoredLogin = z.object({
+export const StoredMcpLogin = z.object({
   /** Of the MCP server: its tokens go to no other. */
   url: z.string(),
   /** Of the authorization server, and where it takes refresh tokens: they go to no other. */
@@ -33,7 +33,7 @@ export const StoredLogin = z.object({
   /** Milliseconds; null: it was not told. */
   expiresAt: z.number().nullable(),
 });
-export type StoredLogin = z.output<typeof StoredLogin>;
+export type StoredMcpLogin = z.output<typeof StoredMcpLogin>;
 
 /**
  * Logins of people at MCP servers: files of DURE_HOME that their owner alone may read. They belong
@@ -48,14 +48,14 @@ export class LoginStore {
     this.#clock = clock;
   }
 
-  async read(server: string): Promise<StoredLogin | undefined> {
+  async read(server: string): Promise<StoredMcpLogin | undefined> {
     const text = await readPrivateFile(this.#fileOf(server), { maxBytes: MAX_BYTES });
     if (text === undefined) return undefined;
-    const read = StoredLogin.safeParse(jsonOf(text));
+    const read = StoredMcpLogin.safeParse(jsonOf(text));
     return read.success ? read.data : undefined;
   }
 
-  async write(server: string, login: StoredLogin): Promise<void> {
+  async write(server: string, login: StoredMcpLogin): Promise<void> {
     await makeFolder(this.#folder);
     await replacePrivateFile(this.#fileOf(server), `${JSON.stringify(login)}\n`);
   }

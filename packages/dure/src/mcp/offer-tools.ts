@@ -151,10 +151,10 @@ function getPrompt(server: string, ask: AskServer, timeout: number): AnyTool {
   });
 }
 
-type Listed = Readonly<Record<string, string | undefined>>;
+type ListedTools = Readonly<Record<string, string | undefined>>;
 
 /** What a server says of itself is as long as it likes. */
-function shortList(entries: readonly Listed[]): Json {
+function shortList(entries: readonly ListedTools[]): Json {
   const items = entries.slice(0, MAX_LISTED).map((entry) => {
     const members = Object.entries(entry).flatMap(([key, value]) =>
       value === undefined || value === "" ? [] : [[key, shortened(key, value)]],

@@ -11,7 +11,7 @@ import { withTimeout, type Clock } from "../kernel/clock.ts";
 import { DureError, messageOf } from "../kernel/errors.ts";
 import { fetchAtOrigin } from "../kernel/fetch-at-origin.ts";
 import { onlyDefined } from "../kernel/json.ts";
-import type { LoginStore, StoredLogin } from "./login-store.ts";
+import type { LoginStore, StoredMcpLogin } from "./login-store.ts";
 import type { PersonLoginSpec } from "./server-spec.ts";
 
 /** A token is renewed so long before its end, milliseconds: a call takes its time. */
@@ -80,7 +80,7 @@ export class PersonLogin implements AuthProvider {
     });
   }
 
-  async #login(): Promise<StoredLogin> {
+  async #login(): Promise<StoredMcpLogin> {
     const { store, name } = this.#options;
     const login = await store.read(name);
     if (login && this.#fits(login)) return login;
@@ -88,7 +88,7 @@ export class PersonLogin implements AuthProvider {
   }
 
   /** A login for another address, authorization server or client is none. */
-  #fits({ url, issuer, client }: StoredLogin): boolean {
+  #fits({ url, issuer, client }: StoredMcpLogin): boolean {
     const { url: wanted, spec } = this.#options;
     if (url !== wanted) return false;
     if (spec.issuer !== undefined && spec.issuer !== issuer) return false;
@@ -109,7 +109,7 @@ export class PersonLogin implements AuthProvider {
     });
   }
 
-  async #renew(login: StoredLogin, refreshToken: string): Promise<StoredLogin> {
+  async #renew(login: StoredMcpLogin, refreshToken: string): Promise<StoredMcpLogin> {
     const { clock, store, name } = this.#options;
     const late = (): Error => new Error(`no answer within ${ANSWER_MS / 1_000} s`);
     try {
@@ -137,7 +137,7 @@ export class PersonLogin implements AuthProvider {
     }
   }
 
-  #clientOf({ client }: StoredLogin): StoredLogin["client"] {
+  #clientOf({ client }: StoredMcpLogin): StoredMcpLogin["client"] {
     const { clientSecret } = this.#options;
     return clientSecret === undefined ? client : { ...client, client_secret: clientSecret };
   }
@@ -163,7 +163,7 @@ interface GivenTokens {
 export function toStored(
   tokens: GivenTokens,
   { now, scope: asked }: { readonly now: number; readonly scope: string | null },
-): Pick<StoredLogin, "accessToken" | "refreshToken" | "expiresAt" | "scope"> {
+): Pick<StoredMcpLogin, "accessToken" | "refreshToken" | "expiresAt" | "scope"> {
   const { access_token: accessToken, refresh_token: refreshToken, expires_in: seconds } = tokens;
   const expiresAt = seconds === undefined ? null : now + seconds * 1_000;
   const scope = tokens.scope ?? asked;

@@ -4,7 +4,7 @@ import path from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { systemClock, type Clock } from "../kernel/clock.ts";
 import { logIn } from "./log-in.ts";
-import { LoginStore, type StoredLogin } from "./login-store.ts";
+import { LoginStore, type StoredMcpLogin } from "./login-store.ts";
 import { revoke } from "./revoke.ts";
 import { startLoginServer, type LoginServer } from "./test-login-server.ts";
 
@@ -23,7 +23,7 @@ afterEach(async () => {
   await rm(home, { recursive: true, force: true });
 });
 
-async function login(): Promise<StoredLogin> {
+async function login(): Promise<StoredMcpLogin> {
   const store = new LoginStore({ home, clock: systemClock });
   await logIn({
     name: "sums",

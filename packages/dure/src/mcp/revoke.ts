@@ -2,7 +2,7 @@ import { assertSecureTokenEndpoint, selectClientAuthMethod } from "@modelcontext
 import { withTimeout, type Clock } from "../kernel/clock.ts";
 import { messageOf } from "../kernel/errors.ts";
 import { fetchAtOrigin } from "../kernel/fetch-at-origin.ts";
-import type { StoredLogin } from "./login-store.ts";
+import type { StoredMcpLogin } from "./login-store.ts";
 
 /** Longest wait for the authorization server, for both tokens together, milliseconds. */
 const ANSWER_MS = 10_000;
@@ -24,7 +24,7 @@ interface Revoking {
  * Ends the tokens of a login at the server that gave them (RFC 7009), the refresh token first: it
  * would give new ones. They go to the address that was known at the login. Never throws.
  */
-export async function revoke(login: StoredLogin, how: Revoking): Promise<Revocation> {
+export async function revoke(login: StoredMcpLogin, how: Revoking): Promise<Revocation> {
   const endpoint = login.metadata["revocation_endpoint"];
   if (typeof endpoint !== "string") return { is: "not-offered" };
   const late = (): Error => new Error(`no answer within ${ANSWER_MS / 1_000} s`);
@@ -43,13 +43,13 @@ export async function revoke(login: StoredLogin, how: Revoking): Promise<Revocat
 function tokensOf({
   refreshToken,
   accessToken,
-}: StoredLogin): readonly (readonly [string, string])[] {
+}: StoredMcpLogin): readonly (readonly [string, string])[] {
   const access = ["access_token", accessToken] as const;
   return refreshToken === null ? [access] : [["refresh_token", refreshToken], access];
 }
 
-interface Sent extends Revoking {
-  readonly login: StoredLogin;
+interface SentRevocation extends Revoking {
+  readonly login: StoredMcpLogin;
   readonly hint: string;
   readonly token: string;
 }
@@ -57,7 +57,7 @@ interface Sent extends Revoking {
 /** A server that does not know a token any more says yes too. */
 async function send(
   endpoint: string,
-  { login, hint, token, clientSecret }: Sent,
+  { login, hint, token, clientSecret }: SentRevocation,
   signal: AbortSignal,
 ): Promise<void> {
   const address = assertSecureTokenEndpoint(endpoint);
@@ -71,7 +71,7 @@ async function send(
 
 /** As at the token endpoint, unless the server names other ways for this one. */
 function identify(
-  { client, metadata }: StoredLogin,
+  { client, metadata }: StoredMcpLogin,
   clientSecret: string | undefined,
   { body, headers }: { readonly body: URLSearchParams; readonly headers: Headers },
 ): void {

@@ -31,7 +31,7 @@ export interface ModelSettings {
 }
 
 /** How each provider calls what we name; absent: it has no such thing. */
-interface Dialect {
+interface AskedDialect {
   /** Under which its package reads options. */
   readonly key: string;
   /** Under which another package of the same maker reads them. */
@@ -45,7 +45,7 @@ interface Dialect {
  * Anthropic, "Service tiers" (`auto`, `standard_only`); ai-sdk.dev, "Google Generative AI provider",
  * `serviceTier`.
  */
-const DIALECTS: Readonly<Record<Speaking, Dialect | undefined>> = {
+const DIALECTS: Readonly<Record<Speaking, AskedDialect | undefined>> = {
   openai: {
     key: "openai",
     verbosity: "textVerbosity",

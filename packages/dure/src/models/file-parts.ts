@@ -189,14 +189,14 @@ async function bytesOf(
   }
 }
 
-type Part = LanguageModelV4TextPart | LanguageModelV4FilePart;
+type PromptPart = LanguageModelV4TextPart | LanguageModelV4FilePart;
 
 /** Marks what stands for a file, for `filesIn`. */
 type OfFile = { readonly dure: { readonly file: Readonly<Record<string, string | number>> } };
 
 /** What stands in a message for its files: each with a line that names it. Pure. */
-export function fileParts(files: readonly FileRef[], shown: ShownFiles): readonly Part[] {
-  return files.flatMap((file): readonly Part[] => {
+export function fileParts(files: readonly FileRef[], shown: ShownFiles): readonly PromptPart[] {
+  return files.flatMap((file): readonly PromptPart[] => {
     const providerOptions: OfFile = { dure: { file: { ...file } } };
     const what = shown.get(file) ?? { as: "line", because: GONE };
     if (what.as !== "part") {

@@ -51,11 +51,11 @@ export function namesOfObject(object: ModelObject): Pick<LlmRef, "provider" | "m
 export type Dialect = ProviderName | "google";
 
 /** A provider of ours, or one that makes the object and has rules of its own. Pure. */
-export function dialectOf({ provider, [MODEL_OBJECT]: object }: Speaker): Dialect {
+export function dialectOf({ provider, [MODEL_OBJECT]: object }: ModelSpeaker): Dialect {
   return object && /^google(?:\.|$)/.test(object.provider) ? "google" : provider;
 }
 
-type Speaker = Pick<LlmRef, "provider" | typeof MODEL_OBJECT>;
+type ModelSpeaker = Pick<LlmRef, "provider" | typeof MODEL_OBJECT>;
 
 /** What packages call themselves: `openai.responses`, `anthropic.messages`. */
 const KNOWN: readonly (readonly [RegExp, ProviderName])[] = [

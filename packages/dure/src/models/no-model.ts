@@ -19,16 +19,16 @@ const HOW = {
     "`OPENAI_API_KEY=…`처럼 키를 적고 팀을 다시 시작해 주세요. `npx dure doctor`로 키를 확인할 수 " +
     "있어요.",
 } as const;
-type Language = keyof typeof HOW;
+type HintLanguage = keyof typeof HOW;
 
 /** Answers in the language in which it is spoken to, else in that of the team. */
 export function noModel(locale: string): OfflineModel {
-  const own: Language = locale.startsWith("ko") ? "ko" : "en";
+  const own: HintLanguage = locale.startsWith("ko") ? "ko" : "en";
 
   return offlineModel(NO_MODEL, (request) => answerOf(request, own));
 }
 
-function answerOf({ messages, tools, output }: ModelRequest, own: Language): OfflineReply {
+function answerOf({ messages, tools, output }: ModelRequest, own: HintLanguage): OfflineReply {
   const said = messages.findLast((message) => message.role === "user")?.text ?? "";
   const words = HOW[languageOf(said) ?? own];
   if (output) return { object: exampleOf(output.schema, words) };
@@ -43,7 +43,7 @@ function answerOf({ messages, tools, output }: ModelRequest, own: Language): Off
 }
 
 /** Of what is said, without the name of the one who says it in a room. Pure. */
-function languageOf(said: string): Language | undefined {
+function languageOf(said: string): HintLanguage | undefined {
   const words = said.replace(/^[^:\n]{1,60}: /u, "");
   if (/\p{Script=Hangul}/u.test(words)) return "ko";
 

@@ -35,7 +35,7 @@ export interface RequestWay {
 }
 
 /** What a refusal taught. */
-interface Known {
+interface KnownFormats {
   /** Position in the list of the provider's formats: none before it is taken. */
   readonly format: number;
   readonly refusesTemperature: boolean;
@@ -62,7 +62,7 @@ export interface Endpoint {
  */
 export class OutputFormats {
   readonly #clock: Pick<Clock, "monotonic">;
-  readonly #known = new Map<string, Known>();
+  readonly #known = new Map<string, KnownFormats>();
 
   constructor(options: { clock: Pick<Clock, "monotonic"> }) {
     this.#clock = options.clock;
@@ -121,7 +121,7 @@ export class OutputFormats {
     };
   }
 
-  #read(key: string): Pick<Known, "format" | "refusesTemperature"> {
+  #read(key: string): Pick<KnownFormats, "format" | "refusesTemperature"> {
     const known = this.#known.get(key);
 
     if (known === undefined) return NOTHING_KNOWN;
@@ -132,7 +132,7 @@ export class OutputFormats {
     return NOTHING_KNOWN;
   }
 
-  #note(key: string, learned: Partial<Known>): void {
+  #note(key: string, learned: Partial<KnownFormats>): void {
     const before = this.#read(key);
     const until = this.#clock.monotonic() + KNOWN_FOR_MS;
     this.#known.delete(key);
@@ -158,7 +158,7 @@ function keyOf({ llm, baseUrl }: Endpoint, schema?: JsonObject): string {
   return schema === undefined ? endpoint : `${endpoint} ${canonicalJson(schema)}`;
 }
 
-type Refusal =
+type FormatRefusal =
   | { readonly about: "temperature" }
   | { readonly about: "format"; readonly ofSchema: boolean };
 
@@ -172,7 +172,7 @@ const ABOUT_TOOLS = /for function|tools\[/i;
 const ABOUT_TEMPERATURE = /temperature/i;
 
 /** What a 400 says about the way in which it was asked; undefined where it says nothing of it. */
-function refusalOf(error: unknown): Refusal | undefined {
+function refusalOf(error: unknown): FormatRefusal | undefined {
   if (codeOf(error) !== "MODEL_REQUEST_INVALID" || !(error instanceof DureError)) return undefined;
 
   const said = `${error.message} ${bodyOf(error.cause)}`;

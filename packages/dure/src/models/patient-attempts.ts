@@ -3,7 +3,7 @@ import type { LlmRef } from "./model.ts";
 import { isAway, type ModelOutages } from "./outages.ts";
 
 /** How long calls outside of turns wait for a model that is away. */
-export interface Patience {
+export interface AttemptPatience {
   /** Those of the process: its turns wait there too. */
   readonly outages: Pick<ModelOutages, "untilRetry" | "answered">;
   readonly patienceMs: number;
@@ -12,7 +12,7 @@ export interface Patience {
 interface PatientOptions extends Omit<AttemptsOptions, "outlasts"> {
   readonly signal: AbortSignal;
   /** Absent: the failure of the last attempt is final. */
-  readonly patience: Patience | undefined;
+  readonly patience: AttemptPatience | undefined;
   /** Called before each wait. */
   readonly onWait?: ((llm: LlmRef) => void) | undefined;
 }

@@ -124,9 +124,12 @@ function outputFor(dialect: Dialect | undefined, output: OutputSpec | undefined)
   return { ...output, schema: plainReferences(output.schema) };
 }
 
-type OutputOptions = Pick<LanguageModelV4CallOptions, "responseFormat" | "providerOptions">;
+type ResponseFormatOptions = Pick<LanguageModelV4CallOptions, "responseFormat" | "providerOptions">;
 
-function outputOptions(output: OutputSpec | undefined, format: OutputFormat): OutputOptions {
+function outputOptions(
+  output: OutputSpec | undefined,
+  format: OutputFormat,
+): ResponseFormatOptions {
   if (!output) return {};
 
   const asked = { type: "json" as const, name: "answer", ...output };

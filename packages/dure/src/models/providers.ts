@@ -36,18 +36,18 @@ interface Provider {
    * Loads the package when it is first needed. The packages read missing options from the
    * environment, so all options are passed.
    */
-  readonly open: (model: string, connection: Connection) => Promise<LanguageModelV4>;
+  readonly open: (model: string, connection: ProviderConnection) => Promise<LanguageModelV4>;
   /** Absent: it has no model that turns texts into vectors. */
   readonly openEmbedding?: (
     model: string,
-    connection: Omit<Connection, "offline">,
+    connection: Omit<ProviderConnection, "offline">,
   ) => Promise<EmbeddingModelV4>;
 }
 
 /** A key stays at the address that it was set for. */
 const fetch = fetchAtOrigin;
 
-interface Connection {
+interface ProviderConnection {
   readonly apiKey: string;
   readonly baseURL: string;
   readonly offline: OfflineModels;

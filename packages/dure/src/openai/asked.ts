@@ -4,7 +4,7 @@ import type { Upload } from "../server/uploads.ts";
 import { fieldError } from "../server/problem.ts";
 import type { OpenAiChatBody, OpenAiResponseBody } from "../wire/openai.ts";
 import { assertSpoken, notSpoken } from "./not-spoken.ts";
-import { askedBy, type TranscriptEntry } from "./transcript.ts";
+import { askedBy, type ChatTranscriptEntry } from "./transcript.ts";
 import type { JsonObject } from "../kernel/json.ts";
 import type { ToolSpec } from "../models/model.ts";
 
@@ -18,7 +18,7 @@ export interface AskedTurn {
   /** Tools of the caller, and what they gave. */
   readonly callerTools: CallerTools | undefined;
   /** Told to the agents as quoted data of this turn alone. */
-  readonly before: readonly TranscriptEntry[];
+  readonly before: readonly ChatTranscriptEntry[];
   /** The session that the caller named; undefined: a new one. */
   readonly session: string | undefined;
   /** The answer that it goes on from, where no session is named. */
@@ -78,12 +78,12 @@ export function responseAsked(body: OpenAiResponseBody): AskedTurn {
   };
 }
 
-function words(role: string, text: string): TranscriptEntry {
+function words(role: string, text: string): ChatTranscriptEntry {
   return { kind: "words", role, text };
 }
 
 /** Words and files of a message. */
-function wordsOf(role: string, content: Content, field: string): TranscriptEntry {
+function wordsOf(role: string, content: Content, field: string): ChatTranscriptEntry {
   if (typeof content === "string") return words(role, content);
 
   const pieces: string[] = [];
@@ -98,9 +98,9 @@ function wordsOf(role: string, content: Content, field: string): TranscriptEntry
     : { kind: "words", role, text: pieces.join("\n"), files };
 }
 
-type Part = Exclude<Content, string>[number];
+type ContentPart = Exclude<Content, string>[number];
 
-function isText(part: Part): part is Part & { readonly text: string } {
+function isText(part: ContentPart): part is ContentPart & { readonly text: string } {
   return TEXT_PARTS.has(part.type) && part.text !== undefined;
 }
 
@@ -113,15 +113,15 @@ const FILE_PARTS: ReadonlySet<string> = new Set([
 ]);
 
 /** As `/chat/completions` and `/responses` have it. */
-function fileOf(part: Part, field: string): Upload {
+function fileOf(part: ContentPart, field: string): Upload {
   const { image_url: image, file = part, input_audio: audio } = part;
   const url = (typeof image === "string" ? image : image?.url) ?? file.file_data;
   return fileOfPart({ url, data: audio?.data, name: file.filename, field });
 }
 
-type Message = OpenAiChatBody["messages"][number];
+type ChatMessage = OpenAiChatBody["messages"][number];
 
-function messageSaid(message: Message, index: number): readonly TranscriptEntry[] {
+function messageSaid(message: ChatMessage, index: number): readonly ChatTranscriptEntry[] {
   const { role, content, tool_calls: calls, tool_call_id: callId } = message;
   const field = `messages.${index}.content`;
   if (role === "tool" && callId != null) {
@@ -130,7 +130,7 @@ function messageSaid(message: Message, index: number): readonly TranscriptEntry[
 
   const said = wordsOf(role, content ?? "", field);
   const called = (calls ?? []).map(
-    ({ id = "", function: { name, arguments: args } }): TranscriptEntry => ({
+    ({ id = "", function: { name, arguments: args } }): ChatTranscriptEntry => ({
       kind: "call",
       callId: id,
       name,
@@ -141,14 +141,14 @@ function messageSaid(message: Message, index: number): readonly TranscriptEntry[
   return called.length > 0 && isSilent ? called : [said, ...called];
 }
 
-function inputSaid({ input }: OpenAiResponseBody): readonly TranscriptEntry[] {
+function inputSaid({ input }: OpenAiResponseBody): readonly ChatTranscriptEntry[] {
   if (typeof input === "string") return [words("user", input)];
   return input.map(itemSaid);
 }
 
 type Item = Exclude<OpenAiResponseBody["input"], string>[number];
 
-function itemSaid(item: Item, index: number): TranscriptEntry {
+function itemSaid(item: Item, index: number): ChatTranscriptEntry {
   const { type = "message", role = "", content = "", call_id: callId = "" } = item;
   if (type === "message") return wordsOf(role, content, `input.${index}.content`);
   if (type === "function_call") {
@@ -162,7 +162,7 @@ function itemSaid(item: Item, index: number): TranscriptEntry {
   throw notSpoken(`input.${index}.type`, `"${type}" is not taken`);
 }
 
-type Content = NonNullable<Message["content"]>;
+type Content = NonNullable<ChatMessage["content"]>;
 
 /** A result that is missing would use the call up. */
 function outputOf(content: Content | null | undefined, field: string): string {
@@ -185,12 +185,12 @@ const TEXT_PARTS: ReadonlySet<string> = new Set(["text", "input_text", "output_t
 
 // --- asked tools
 
-type Tools = NonNullable<OpenAiChatBody["tools"]>;
-type Choice = OpenAiChatBody["tool_choice"];
+type ChatTools = NonNullable<OpenAiChatBody["tools"]>;
+type ToolChoice = OpenAiChatBody["tool_choice"];
 
 interface ToolsBody {
-  readonly tools?: Tools | null | undefined;
-  readonly tool_choice?: Choice;
+  readonly tools?: ChatTools | null | undefined;
+  readonly tool_choice?: ToolChoice;
   readonly parallel_tool_calls?: boolean | null | undefined;
 }
 
@@ -207,7 +207,7 @@ function callerToolsOf(
   return { tools, choice, oneAtATime, results };
 }
 
-function toolOf(tool: Tools[number], index: number): ToolSpec {
+function toolOf(tool: ChatTools[number], index: number): ToolSpec {
   const field = `tools.${index}`;
   if (tool.type !== "function") throw notSpoken(`${field}.type`, `"${tool.type}" is not taken`);
   const { name, description, parameters, strict } = tool.function ?? tool;
@@ -227,7 +227,7 @@ function assertGiven(name: string, tools: readonly ToolSpec[]): void {
   throw fieldError("REQUEST_INVALID", "tool_choice", `names "${name}", which is no tool of these`);
 }
 
-function choiceOf(choice: Choice): CallerTools["choice"] {
+function choiceOf(choice: ToolChoice): CallerTools["choice"] {
   if (choice === undefined || choice === null) return undefined;
   if (choice === "auto" || choice === "none" || choice === "required") return choice;
   if (typeof choice === "object" && choice.type === "function") {

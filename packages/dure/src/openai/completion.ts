@@ -5,14 +5,14 @@ import type { Speaker } from "./speaker.ts";
 import { tokensOf } from "./tokens.ts";
 
 /** Whose answer is told. */
-export interface Answering {
+export interface CompletionAnswering {
   readonly turnId: string;
   /** As it was asked for. */
   readonly model: string;
 }
 
 /** The answer of `/chat/completions`. Pure. */
-export function completionOf(answering: Answering, done: Done): object {
+export function completionOf(answering: CompletionAnswering, done: Done): object {
   return {
     ...headOf(answering, "chat.completion"),
     choices: [
@@ -27,7 +27,7 @@ export class CompletionSpeaker implements Speaker {
   readonly #head: object;
   readonly #includeUsage: boolean;
 
-  constructor(answering: Answering, { includeUsage }: { includeUsage: boolean }) {
+  constructor(answering: CompletionAnswering, { includeUsage }: { includeUsage: boolean }) {
     this.#head = headOf(answering, "chat.completion.chunk");
     this.#includeUsage = includeUsage;
   }
@@ -88,7 +88,7 @@ export const SERVER_GONE = {
   },
 } as const;
 
-function headOf({ turnId, model }: Answering, object: string): object {
+function headOf({ turnId, model }: CompletionAnswering, object: string): object {
   return { id: idFor("chatcmpl", turnId), object, created: acceptedAt(turnId), model };
 }
 

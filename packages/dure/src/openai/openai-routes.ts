@@ -31,7 +31,7 @@ import { sessionOfTurn } from "./own-turn.ts";
 import { responseRoutes } from "./response-routes.ts";
 import { StoredResponses } from "./stored-responses.ts";
 import { speak, type Speaker } from "./speaker.ts";
-import { backgroundOf, type TranscriptEntry } from "./transcript.ts";
+import { backgroundOf, type ChatTranscriptEntry } from "./transcript.ts";
 
 const config = { scope: "chat", refusal: asOpenAiError } as const;
 const asking = { ...config, audit: false, stream: true, uploads: "parts" } as const;
@@ -110,20 +110,24 @@ function modelOf(name: string): object {
   return { id: name, object: "model", created: 0, owned_by: "dure" };
 }
 
-interface Exchange {
+interface CompletionExchange {
   readonly parts: OpenAiParts;
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
 }
 
 /** How an answer is told. */
-interface Manner {
+interface AnswerManner {
   readonly speaker: (responding: Responding, asked: AskedTurn) => Speaker;
   readonly whole: (responding: Responding, done: Done) => object;
 }
 
 /** One turn; what ends its reader leaves it alone. */
-async function answer(exchange: Exchange, asked: AskedTurn, manner: Manner): Promise<unknown> {
+async function answer(
+  exchange: CompletionExchange,
+  asked: AskedTurn,
+  manner: AnswerManner,
+): Promise<unknown> {
   const { parts, request, reply } = exchange;
   const { turn, repeats } = await turnFor(exchange, asked);
   const options = acceptOptionsOf(request, repeats);
@@ -146,7 +150,7 @@ async function answer(exchange: Exchange, asked: AskedTurn, manner: Manner): Pro
 
 /** With a status that the client's family does not repeat where that would not help. */
 async function refuse(
-  { parts, reply }: Exchange,
+  { parts, reply }: CompletionExchange,
   turnId: string,
   failed: TurnError,
 ): Promise<unknown> {
@@ -158,7 +162,7 @@ async function refuse(
 }
 
 async function stream(
-  { parts, request, reply }: Exchange,
+  { parts, request, reply }: CompletionExchange,
   turnId: string,
   speaker: Speaker,
 ): Promise<void> {
@@ -177,7 +181,7 @@ async function stream(
 
 /** Undefined: the caller has left. */
 async function doneOf(
-  { parts, request, reply }: Exchange,
+  { parts, request, reply }: CompletionExchange,
   turnId: string,
 ): Promise<Done | undefined> {
   const gone = closedSignal(reply.raw);
@@ -193,7 +197,7 @@ async function doneOf(
 
 /** The turn that is asked for, and where a request like it may have come before. */
 async function turnFor(
-  exchange: Exchange,
+  exchange: CompletionExchange,
   asked: AskedTurn,
 ): Promise<{ turn: TurnRequest; repeats: AcceptOptions["repeats"] }> {
   const { parts } = exchange;
@@ -216,10 +220,10 @@ async function turnFor(
 
 /** The words of answers that are named alone; those that still come are passed over. */
 async function resolved(
-  exchange: Exchange,
-  before: readonly TranscriptEntry[],
-): Promise<readonly TranscriptEntry[]> {
-  const told: TranscriptEntry[] = [];
+  exchange: CompletionExchange,
+  before: readonly ChatTranscriptEntry[],
+): Promise<readonly ChatTranscriptEntry[]> {
+  const told: ChatTranscriptEntry[] = [];
   for (const one of before) {
     if (one.kind !== "reference") told.push(one);
     else if (one.id.startsWith("msg_")) told.push(await referredTo(exchange, one.id));
@@ -228,7 +232,10 @@ async function resolved(
 }
 
 /** Throws `TURN_UNKNOWN`. */
-async function referredTo({ parts, request }: Exchange, id: string): Promise<TranscriptEntry> {
+async function referredTo(
+  { parts, request }: CompletionExchange,
+  id: string,
+): Promise<ChatTranscriptEntry> {
   const turnId = turnOf(id);
   await storedSession({ parts, request }, turnId);
   const caller = viewerOf(request);
@@ -241,7 +248,7 @@ async function referredTo({ parts, request }: Exchange, id: string): Promise<Tra
 
 /** Undefined: the caller names none. */
 async function sessionFor(
-  { parts, request }: Exchange,
+  { parts, request }: CompletionExchange,
   asked: AskedTurn,
 ): Promise<string | undefined> {
   const { session, previous, callerTools } = asked;
@@ -254,7 +261,7 @@ async function sessionFor(
 
 /** The session of a response. Throws `TURN_UNKNOWN` where it was deleted, or not stored. */
 async function storedSession(
-  { parts, request }: Pick<Exchange, "parts" | "request">,
+  { parts, request }: Pick<CompletionExchange, "parts" | "request">,
   turnId: string,
 ): Promise<string> {
   const session = await sessionOfTurn(parts, request, turnId);
@@ -264,7 +271,7 @@ async function storedSession(
 
 /** A caller that names no session is known by the call. Throws `TOOL_CALL_UNKNOWN`. */
 async function sessionOfCall(
-  exchange: Pick<Exchange, "parts" | "request">,
+  exchange: Pick<CompletionExchange, "parts" | "request">,
   callId: string,
   named: string | undefined,
 ): Promise<string> {

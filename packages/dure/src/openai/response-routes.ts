@@ -10,7 +10,7 @@ import { notSpoken } from "./not-spoken.ts";
 import { sessionOfTurn } from "./own-turn.ts";
 import { asOpenAiError } from "./refusal.ts";
 import { pendingOf, responseOf } from "./response.ts";
-import type { StoredResponse, StoredResponses, StoredMessage } from "./stored-responses.ts";
+import type { StoredResponse, StoredResponses, StoredResponseMessage } from "./stored-responses.ts";
 
 const config = { scope: "chat", refusal: asOpenAiError } as const;
 
@@ -21,7 +21,7 @@ export function responseRoutes(app: RouteApp, parts: ServerParts, stored: Stored
   listInputItems(app, parts, stored);
 }
 
-interface Found extends StoredResponse {
+interface FoundResponse extends StoredResponse {
   readonly turnId: string;
   readonly session: string;
 }
@@ -31,7 +31,7 @@ async function found(
   parts: ServerParts,
   request: FastifyRequest,
   stored: StoredResponses,
-): Promise<Found> {
+): Promise<FoundResponse> {
   const { response_id: id } = request.params as OpenAiResponseParams;
   if (!id.startsWith("resp_")) throw fieldError("REQUEST_INVALID", "response_id", "is no response");
   const turnId = turnOf(id);
@@ -105,7 +105,7 @@ type ItemBody = Pick<InputItem, "type"> & Readonly<Record<string, unknown>>;
 /** What a response was asked for, as OpenAI lists it: the newest first, unless asked otherwise. Pure. */
 function inputItemsOf(
   turnId: string,
-  messages: readonly StoredMessage[],
+  messages: readonly StoredResponseMessage[],
   { limit, order, after }: OpenAiItemsQuery,
 ): object {
   const told = messages.flatMap(itemsOf).map((item, index) => ({
@@ -126,7 +126,7 @@ function inputItemsOf(
   };
 }
 
-function itemsOf({ text, results }: StoredMessage): readonly ItemBody[] {
+function itemsOf({ text, results }: StoredResponseMessage): readonly ItemBody[] {
   if (!results) {
     const content = [{ type: "input_text", text }];
     return [{ type: "message", role: "user", content }];

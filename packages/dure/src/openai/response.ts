@@ -1,12 +1,12 @@
 import type { Done, TurnError } from "../kernel/turn-events.ts";
 import { acceptedAt, idFor } from "./answer-ids.ts";
-import { SERVER_GONE, type Answering } from "./completion.ts";
+import { SERVER_GONE, type CompletionAnswering } from "./completion.ts";
 import { turnFailure } from "./refusal.ts";
 import type { Speaker } from "./speaker.ts";
 import { tokensOf } from "./tokens.ts";
 
 /** Whose answer is told, in which session. */
-export interface Responding extends Answering {
+export interface Responding extends CompletionAnswering {
   readonly session: string;
 }
 

@@ -4,22 +4,22 @@ import type { Database } from "../durable/database.ts";
 import { DureError } from "../kernel/errors.ts";
 
 /** What a client has asked about a response. `unstored`: it is not to be read again. */
-type Mark = "unstored" | "deleted";
+type ResponseMark = "unstored" | "deleted";
 
 /** A turn as a response that can be read. */
 export interface StoredResponse {
   readonly service: string;
   readonly status: TurnStatus;
-  readonly messages: readonly StoredMessage[];
+  readonly messages: readonly StoredResponseMessage[];
 }
 
 /** What a turn was told. */
-export interface StoredMessage {
+export interface StoredResponseMessage {
   readonly text: string;
   readonly results: CallerTools["results"] | null;
 }
 
-type Row = StoredResponse & { readonly mark: Mark | null };
+type ResponseRow = StoredResponse & { readonly mark: ResponseMark | null };
 
 /**
  * Which turns can be read as responses: all, but those that a client has deleted, or has not wanted
@@ -43,7 +43,7 @@ export class StoredResponses {
     return (await this.#row(turnId))?.mark === "deleted";
   }
 
-  async mark(turnId: string, mark: Mark): Promise<void> {
+  async mark(turnId: string, mark: ResponseMark): Promise<void> {
     await this.#database.query(
       {
         name: "openai_mark",
@@ -55,8 +55,8 @@ export class StoredResponses {
     );
   }
 
-  async #row(turnId: string): Promise<Row | undefined> {
-    const [row] = await this.#database.query<Row>(
+  async #row(turnId: string): Promise<ResponseRow | undefined> {
+    const [row] = await this.#database.query<ResponseRow>(
       {
         name: "openai_response",
         text: `select t.service, t.status, max(m.input->>'openai_response') as mark,

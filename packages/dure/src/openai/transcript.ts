@@ -4,7 +4,7 @@ import type { Upload } from "../server/uploads.ts";
 import { fieldError } from "../server/problem.ts";
 
 /** One thing in the dialogue that a request tells. */
-export type TranscriptEntry =
+export type ChatTranscriptEntry =
   | {
       readonly kind: "words";
       readonly role: string;
@@ -24,7 +24,7 @@ export interface TranscriptRequest {
   /** What is asked carries them; where the session does not remember the rest, those of the rest too. */
   readonly files: readonly Upload[];
   /** Told to the agents as quoted data of this turn alone. */
-  readonly before: readonly TranscriptEntry[];
+  readonly before: readonly ChatTranscriptEntry[];
 }
 
 /**
@@ -32,7 +32,7 @@ export interface TranscriptRequest {
  * a session that goes on the caller's instructions alone, for it remembers the rest. Pure.
  */
 export function askedBy(
-  said: readonly TranscriptEntry[],
+  said: readonly ChatTranscriptEntry[],
   field: string,
   goesOn: boolean,
 ): TranscriptRequest {
@@ -55,7 +55,7 @@ export function askedBy(
  * as background, and is told again.
  */
 function askedByResults(
-  said: readonly TranscriptEntry[],
+  said: readonly ChatTranscriptEntry[],
   callId: string,
   goesOn: boolean,
 ): TranscriptRequest {
@@ -72,18 +72,18 @@ function askedByResults(
   return { message: "", results, files: [], before: [...earlier, ...instructions] };
 }
 
-function filesOf(said: TranscriptEntry): readonly Upload[] {
+function filesOf(said: ChatTranscriptEntry): readonly Upload[] {
   return said.kind === "words" ? (said.files ?? []) : [];
 }
 
 /** Results that came with a message: the session has them from nowhere else. */
-function resultsBefore(earlier: readonly TranscriptEntry[]): readonly TranscriptEntry[] {
+function resultsBefore(earlier: readonly ChatTranscriptEntry[]): readonly ChatTranscriptEntry[] {
   const words = earlier.findLastIndex((one) => one.kind === "words" && !isInstruction(one));
   const tail = earlier.slice(words + 1).filter((one) => !isInstruction(one));
   return tail.some(({ kind }) => kind === "result") ? tail : [];
 }
 
-function isInstruction(said: TranscriptEntry): boolean {
+function isInstruction(said: ChatTranscriptEntry): boolean {
   return said.kind === "words" && (said.role === "system" || said.role === "developer");
 }
 
@@ -91,17 +91,20 @@ function isInstruction(said: TranscriptEntry): boolean {
 const RESULT_TOLD = 2_000;
 
 /** The background as the agents read it. Pure. */
-export function backgroundOf(before: readonly TranscriptEntry[]): string | undefined {
+export function backgroundOf(before: readonly ChatTranscriptEntry[]): string | undefined {
   const names = new Map(before.flatMap((one) => (one.kind === "call" ? [nameOf(one)] : [])));
   const told = before.flatMap((one) => toldAs(one, names)).join("\n\n");
   return told === "" ? undefined : told;
 }
 
-function nameOf({ callId, name }: Extract<TranscriptEntry, { kind: "call" }>): [string, string] {
+function nameOf({
+  callId,
+  name,
+}: Extract<ChatTranscriptEntry, { kind: "call" }>): [string, string] {
   return [callId, name];
 }
 
-function toldAs(one: TranscriptEntry, names: ReadonlyMap<string, string>): readonly string[] {
+function toldAs(one: ChatTranscriptEntry, names: ReadonlyMap<string, string>): readonly string[] {
   if (one.kind === "words") return [`${one.role}: ${one.text}`];
   if (one.kind === "call") return [`assistant called ${one.name}: ${one.args}`];
   if (one.kind === "reference") return [];

@@ -52,14 +52,14 @@ interface KnownName<Value> {
   readonly value: Value;
   readonly pattern: RegExp;
 }
-interface Known<Value> {
+interface KnownChoices<Value> {
   readonly known: readonly KnownName<Value>[];
   readonly bySpelling: ReadonlyMap<string, Value>;
 }
 
 function parseChoice<Value extends string>(
   text: string,
-  { known, bySpelling }: Known<Value>,
+  { known, bySpelling }: KnownChoices<Value>,
 ): ChoiceReading<Value> {
   const words = text.trim();
   if (words === "") return notUnderstood("empty", words);
@@ -104,12 +104,12 @@ function findChoices<Value extends string>(
   });
 }
 
-interface Place {
+interface NamePlace {
   readonly at: number;
   readonly words: string;
 }
 
-function isInside(one: Place, other: Place): boolean {
+function isInside(one: NamePlace, other: NamePlace): boolean {
   const isShorter = one.words.length < other.words.length;
   return isShorter && one.at >= other.at && one.at < other.at + other.words.length;
 }
@@ -123,11 +123,11 @@ const REJECTING =
   /(?:instead of|rather than|except(?: for)?|without|\bno|\bnot|n't want) (?:the |an? )?$/iu;
 
 /** 신용 아니 체크로: what stands between says that the first is not meant. */
-function isTakenBack(line: string, { at, words }: Place, next: Place | undefined): boolean {
+function isTakenBack(line: string, { at, words }: NamePlace, next: NamePlace | undefined): boolean {
   return next !== undefined && takesBack(line.slice(at + words.length, next.at));
 }
 
-function isRejected(line: string, { at, words }: Place): boolean {
+function isRejected(line: string, { at, words }: NamePlace): boolean {
   const end = at + words.length;
   return (
     REJECTED.test(line.slice(end, end + 12)) || REJECTING.test(line.slice(Math.max(0, at - 20), at))

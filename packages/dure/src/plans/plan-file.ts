@@ -315,7 +315,7 @@ function withoutUndefined<Value extends object>(
 }
 
 /** A block of settings between two lines `---`, and the words below it. */
-interface FrontMatter {
+interface PlanFrontMatter {
   readonly settings: SettingsDocument;
   readonly words: string;
 }
@@ -339,7 +339,7 @@ function readMarkdown(file: string, text: string): YamlReading {
     return { document: readYaml(file, "").document, problems: [problem], problemCount: 1 };
   }
 
-  const blocks: FrontMatter[] = [];
+  const blocks: PlanFrontMatter[] = [];
   const problems: Problem[] = [];
   for (let index = first; index < lines.length;) {
     let end = index + 1;
@@ -365,7 +365,7 @@ function readMarkdown(file: string, text: string): YamlReading {
 }
 
 /** One document of the plan's block and its ports' blocks. */
-function joined(file: string, [head, ...ports]: readonly FrontMatter[]): SettingsDocument {
+function joined(file: string, [head, ...ports]: readonly PlanFrontMatter[]): SettingsDocument {
   const plan = head!.settings;
   const value = isObject(plan.value) ? { ...plan.value, ports: ports.map(withGoal) } : plan.value;
   const locate = (path: KeyPath) => {
@@ -377,6 +377,6 @@ function joined(file: string, [head, ...ports]: readonly FrontMatter[]): Setting
 }
 
 /** The settings of a port, with the words below them as its goal. */
-function withGoal({ settings: { value }, words }: FrontMatter): unknown {
+function withGoal({ settings: { value }, words }: PlanFrontMatter): unknown {
   return isObject(value) && words !== "" ? { goal: words, ...value } : value;
 }

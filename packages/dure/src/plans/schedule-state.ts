@@ -76,7 +76,7 @@ export type SchedulerAction =
     };
 
 /** Why an event changed nothing. */
-export type Refusal =
+export type ScheduleRefusal =
   | "stale-report"
   | "not-cancelling"
   | "run-over"
@@ -94,7 +94,7 @@ export type Refusal =
 export interface SchedulerDecision {
   readonly state: SchedulerState;
   readonly actions: readonly SchedulerAction[];
-  readonly refused?: Refusal;
+  readonly refused?: ScheduleRefusal;
 }
 
 /** What is stored of a port, for a run that goes on after its process died. */

@@ -21,7 +21,7 @@ import {
   type SchedulerState,
   type SchedulerAction,
   portState,
-  type Refusal,
+  type ScheduleRefusal,
 } from "./schedule-state.ts";
 
 /** Begins a run, or goes on with one. Pure. */
@@ -342,7 +342,7 @@ class Draft {
 }
 
 /** Why an event changes nothing; undefined: it does. */
-function refusal(state: SchedulerState, event: SchedulerEvent): Refusal | undefined {
+function refusal(state: SchedulerState, event: SchedulerEvent): ScheduleRefusal | undefined {
   const { status } = state;
   switch (event.type) {
     case "succeeded":
@@ -370,14 +370,14 @@ function refusal(state: SchedulerState, event: SchedulerEvent): Refusal | undefi
 function reportRefusal(
   state: SchedulerState,
   event: Extract<SchedulerEvent, { attempt: number }>,
-): Refusal | undefined {
+): ScheduleRefusal | undefined {
   const port = portState(state, event.port);
   if (port.status !== "running" || port.attempt !== event.attempt) return "stale-report";
 
   return event.type === "stopped" && state.status !== "cancelling" ? "not-cancelling" : undefined;
 }
 
-function retryRefusal(run: RunStatus, { status, needs }: PortState): Refusal | undefined {
+function retryRefusal(run: RunStatus, { status, needs }: PortState): ScheduleRefusal | undefined {
   if (run === "cancelling" || run === "cancelled") return "run-cancelled";
   if (status === "blocked") return "port-blocked";
   if (status !== "failed") return "port-not-failed";
@@ -385,14 +385,14 @@ function retryRefusal(run: RunStatus, { status, needs }: PortState): Refusal | u
   return needs > 0 ? "need-reopened" : undefined;
 }
 
-function reopenRefusal(run: RunStatus, { status, needs }: PortState): Refusal | undefined {
+function reopenRefusal(run: RunStatus, { status, needs }: PortState): ScheduleRefusal | undefined {
   if (run === "cancelling" || run === "cancelled") return "run-cancelled";
   if (status !== "held" && status !== "succeeded") return "port-not-done";
 
   return needs > 0 ? "need-reopened" : undefined;
 }
 
-function skipRefusal(port: PortStatus): Refusal | undefined {
+function skipRefusal(port: PortStatus): ScheduleRefusal | undefined {
   return port === "ready" || port === "held" ? undefined : "port-not-ready";
 }
 
@@ -403,7 +403,7 @@ function isHeld(state: SchedulerState, port: string): boolean {
 function orderRefusal(
   status: RunStatus,
   order: "pause" | "resume" | "cancel",
-): Refusal | undefined {
+): ScheduleRefusal | undefined {
   if (order === "resume") return status === "paused" ? undefined : "not-paused";
   if (status === "cancelling") return "already-cancelling";
 

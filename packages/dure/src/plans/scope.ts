@@ -53,7 +53,7 @@ export interface PatternsBut {
  * A scope whose patterns are compiled: as written, and as a file system sees them that does not
  * tell case apart.
  */
-export interface Scope {
+export interface WorkerScope {
   readonly writes: readonly FoldedGlob[];
   readonly exceptions: readonly FoldedGlob[];
   readonly reads: readonly FoldedGlob[];
@@ -140,7 +140,7 @@ export function sayReason(reason: ScopeReason): string {
  * Compiles patterns that the check of a plan has accepted. Throws `TypeError` for one that it has
  * not.
  */
-export function makeScope(input: ScopeInput): Scope {
+export function makeScope(input: ScopeInput): WorkerScope {
   const compile = (patterns: readonly string[] = []): FoldedGlob[] =>
     patterns.map((pattern) => ({ exact: globOf(pattern), folded: foldedGlob(pattern) }));
   const compileBut = (given: PatternsBut | undefined): GlobsBut | undefined =>
@@ -171,7 +171,7 @@ export function makeScope(input: ScopeInput): Scope {
  * where the real path differs, both are asked. What refuses is compared without case, what allows
  * with it, so that no spelling gets around a refusal. Source: docs/spec/plans §5.
  */
-export function decideWrite(scope: Scope, path: string): ScopeDecision {
+export function decideWrite(scope: WorkerScope, path: string): ScopeDecision {
   const problem = pathProblem(path);
   if (problem) return { allowed: false, because: problem };
   const folded = foldPath(path);
@@ -193,7 +193,7 @@ export function decideWrite(scope: Scope, path: string): ScopeDecision {
  * forbids its folder. Where all that is seen may be read, nothing else is refused than what
  * `isHiddenFrom` hides.
  */
-export function decideRead(scope: Scope, path: string): ScopeDecision {
+export function decideRead(scope: WorkerScope, path: string): ScopeDecision {
   const problem = pathProblem(path);
   if (problem) return { allowed: false, because: problem };
   const folded = foldPath(path);
@@ -219,7 +219,7 @@ export function decideRead(scope: Scope, path: string): ScopeDecision {
 }
 
 /** Whether only the case of a path keeps it from being readable. */
-function isCaseVariant(scope: Scope, folded: string): boolean {
+function isCaseVariant(scope: WorkerScope, folded: string): boolean {
   if (refuses(scope.exceptions, folded)) return false;
   const readable = [scope.contracts, scope.reads, scope.byRole?.globs ?? [], scope.writes];
   return readable.some((globs) => refuses(globs, folded));
@@ -230,7 +230,7 @@ function isCaseVariant(scope: Scope, folded: string): boolean {
  * neither readable nor needed to build. A request to read is refused for more than that
  * (`decideRead`). Pure.
  */
-export function isHiddenFrom(scope: Scope, path: string): boolean {
+export function isHiddenFrom(scope: WorkerScope, path: string): boolean {
   const isWithheld = isWithheldFrom(scope, path);
   // Nearly all files, and deciding takes a tenth of a millisecond.
   if (!isWithheld && scope.forbidden.length === 0) return false;
@@ -238,7 +238,7 @@ export function isHiddenFrom(scope: Scope, path: string): boolean {
   return !allowed && (isWithheld || because === "forbidden");
 }
 
-function isWithheldFrom(scope: Scope, path: string): boolean {
+function isWithheldFrom(scope: WorkerScope, path: string): boolean {
   if (scope.withheld === undefined) return false;
   const folded = foldPath(path);
   return (
@@ -248,7 +248,7 @@ function isWithheldFrom(scope: Scope, path: string): boolean {
 }
 
 /** Whether a worker may move a path. It writes both ends: one disappears, one appears. */
-export function decideRename(scope: Scope, from: string, to: string): RenameDecision {
+export function decideRename(scope: WorkerScope, from: string, to: string): RenameDecision {
   const old = decideWrite(scope, from);
   if (!old.allowed) return { ...old, at: "from" };
   const next = decideWrite(scope, to);

@@ -52,7 +52,7 @@ export type SentWith = Omit<MessageRequest, "sessionId" | "message" | "files"> &
   readonly files?: readonly FileInfo[] | undefined;
 };
 
-interface Outgoing {
+interface OutgoingMessageDraft {
   readonly key: string;
   readonly request: MessageRequest;
   /** Kept over retries, so that a message that did arrive is not sent twice. */
@@ -94,8 +94,8 @@ export class Conversation {
   readonly #client: DureClient;
   readonly #onChange: () => void;
   readonly #listeners = new Set<() => void>();
-  readonly #outbox: Outgoing[] = [];
-  readonly #sent = new Map<string, Outgoing>();
+  readonly #outbox: OutgoingMessageDraft[] = [];
+  readonly #sent = new Map<string, OutgoingMessageDraft>();
   /** Accepted turns that wait behind the running one. */
   readonly #waiting: string[] = [];
   readonly #leave = new AbortController();
@@ -231,7 +231,7 @@ export class Conversation {
 
   // --- sending
 
-  #enqueue(outgoing: Outgoing): void {
+  #enqueue(outgoing: OutgoingMessageDraft): void {
     this.#sent.set(outgoing.key, outgoing);
     this.#outbox.push(outgoing);
     this.#delivering ??= this.#deliver().finally(() => (this.#delivering = undefined));
@@ -244,7 +244,7 @@ export class Conversation {
     }
   }
 
-  async #hand(outgoing: Outgoing): Promise<void> {
+  async #hand(outgoing: OutgoingMessageDraft): Promise<void> {
     const left = new AbortController();
     let accepted: string | undefined;
 

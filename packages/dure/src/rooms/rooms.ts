@@ -4,7 +4,7 @@
 
 import type { Stopped } from "../wire/rooms.ts";
 import type { Locale } from "../kernel/locales.ts";
-import type { Page } from "../durable/page.ts";
+import type { RowPage } from "../durable/page.ts";
 import type { Conversations } from "../engine/api.ts";
 import type { Database } from "../durable/database.ts";
 import type { Files } from "../durable/files/files.ts";
@@ -300,7 +300,7 @@ export class Rooms {
   async list(
     who: RoomPerson,
     page: { limit?: number | undefined; cursor?: string | undefined } = {},
-  ): Promise<Page<RoomSummary>> {
+  ): Promise<RowPage<RoomSummary>> {
     await makeRoomsOf(who.tenant, this.directory, this.#options.database);
     return this.reader.rooms(who, page);
   }

@@ -17,7 +17,7 @@ import {
   decideIn,
   type Consequences,
   type DecidedMessage,
-  type Spoken,
+  type SpokenMessage,
 } from "./decide/consequences.ts";
 import type { Directory } from "./directory.ts";
 import {
@@ -249,7 +249,7 @@ export class Talk {
       stored.request !== null && stored.mark === null ? await tx.query(ASKS, [messageId]) : [];
     const step = asks ? collaborateSpoke(place, counted) : counted;
     const agents = await listenersIn(tx, place, { message: stored, directory });
-    const spoken: Spoken = { place, message: stored, step, agents };
+    const spoken: SpokenMessage = { place, message: stored, step, agents };
     await this.#write(tx, spoken, { known: true, row: { id: messageId }, onlyRecord: false });
     return { message: stored, place };
   }
@@ -371,7 +371,7 @@ export class Talk {
    */
   async #write(
     tx: Transaction,
-    spoken: Spoken,
+    spoken: SpokenMessage,
     given: {
       known: boolean;
       row: WrittenMessage["message"];
@@ -422,7 +422,7 @@ export class Talk {
   }
 
   #warnUnrecorded(
-    { place, message }: Spoken,
+    { place, message }: SpokenMessage,
     observers: readonly string[],
     unrecorded: string,
   ): void {
@@ -612,7 +612,7 @@ function unchanged(place: OpenPlace): GuardStep {
 }
 
 function eventsOf(
-  { place, message, step }: Spoken,
+  { place, message, step }: SpokenMessage,
   type: "room.heard" | "room.message",
   roles: Consequences["roles"],
 ): readonly NewPlatformEvent[] {

@@ -29,7 +29,7 @@ export const OTHER_KEY = "it stands under another key now";
 export const THREAD_NOT_MADE = "the thread could not be made: ";
 
 /** What a stop has ended, by kind. */
-interface Ended {
+interface EndedWork {
   readonly answers: number;
   readonly requests: number;
   readonly jobs: number;
@@ -45,9 +45,9 @@ const EN_ENDED: EndedWords = {
   requests: (count) => `${count} ${count === 1 ? "request" : "requests"}`,
   jobs: (count) => `${count} ${count === 1 ? "job" : "jobs"}`,
 };
-type EndedWords = Readonly<Record<keyof Ended, (count: number) => string>>;
+type EndedWords = Readonly<Record<keyof EndedWork, (count: number) => string>>;
 
-function isNothing({ answers, requests, jobs }: Ended): boolean {
+function isNothing({ answers, requests, jobs }: EndedWork): boolean {
   return answers + requests + jobs === 0;
 }
 
@@ -59,7 +59,7 @@ interface Working {
   readonly waiting: number;
 }
 
-function endedIn(ended: Ended, words: EndedWords): string {
+function endedIn(ended: EndedWork, words: EndedWords): string {
   const kinds = ["answers", "requests", "jobs"] as const;
   const some = kinds.filter((kind) => ended[kind] > 0);
 
@@ -150,7 +150,7 @@ const TEXTS = {
       "그 뒤로 이야기가 이어져서 이 답은 다시 시도할 수 없어요. 새 글로 다시 불러 주세요.",
     gaveUp: () => "모델에 다시 연결되지 않아 더 기다리지 않아요.",
     waitStopped: () => "더 기다리지 않고 멈췄어요.",
-    stoppedFor: (ended: Ended) =>
+    stoppedFor: (ended: EndedWork) =>
       isNothing(ended) ? "여기서 하던 일이 없어요." : `멈췄어요: ${endedIn(ended, KO_ENDED)}.`,
     pausedFor: (who: string, isNew: boolean) =>
       isNew ? `${who} 님을 멈춰 두었어요.` : `${who} 님은 이미 멈춰 있어요.`,
@@ -171,7 +171,7 @@ const TEXTS = {
         : `${by} 님이 ${who} 님을 멈춰 두었어요. 다시 시작하면 이어서 답해요.`,
     goesOn: (who: string, by: string) =>
       by === "" ? `${who} 님이 다시 시작했어요.` : `${by} 님이 ${who} 님을 다시 시작했어요.`,
-    stopped: (by: string, ended: Ended) =>
+    stopped: (by: string, ended: EndedWork) =>
       by === ""
         ? `여기서 하던 일을 멈췄어요: ${endedIn(ended, KO_ENDED)}.`
         : `${by} 님이 여기서 하던 일을 멈췄어요: ${endedIn(ended, KO_ENDED)}.`,
@@ -263,7 +263,7 @@ const TEXTS = {
       "The conversation has gone on since, so this answer cannot be tried again. Write a new message.",
     gaveUp: () => "The model did not come back, and I have stopped waiting.",
     waitStopped: () => "I was stopped while I waited.",
-    stoppedFor: (ended: Ended) =>
+    stoppedFor: (ended: EndedWork) =>
       isNothing(ended) ? "Nothing was running here." : `Stopped: ${endedIn(ended, EN_ENDED)}.`,
     pausedFor: (who: string, isNew: boolean) =>
       isNew ? `${who} is paused now.` : `${who} is paused already.`,
@@ -283,7 +283,7 @@ const TEXTS = {
       "what you ask is answered after it resumes.",
     goesOn: (who: string, by: string) =>
       by === "" ? `${who} goes on.` : `${by} has resumed ${who}.`,
-    stopped: (by: string, ended: Ended) =>
+    stopped: (by: string, ended: EndedWork) =>
       `${by === "" ? "What ran here was stopped" : `${by} has stopped what ran here`}: ` +
       `${endedIn(ended, EN_ENDED)}.`,
   },

@@ -11,7 +11,7 @@ const MISSED_MS = 12 * 3_600_000;
 /** Moments of cron are a minute apart. */
 const MOST_LATE = LATE_MS / 60_000 + 1;
 
-export interface Looked {
+export interface LookedAtSchedule {
   readonly rule: ScheduleRule;
   readonly missed: MissedRule;
   /** All moments up to it are decided, milliseconds since the epoch. */
@@ -27,7 +27,7 @@ export interface Due {
 }
 
 /** Which moments are taken now. Pure; the first rule that applies wins. */
-export function decideDue({ rule, missed, since, now }: Looked): Due {
+export function decideDue({ rule, missed, since, now }: LookedAtSchedule): Due {
   // A clock that was set back: what follows now is still to come, and a row is there for the rest.
   const from = Math.min(since, now);
   const late = rule.between(Math.max(from, now - LATE_MS), now, MOST_LATE);

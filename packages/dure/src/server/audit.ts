@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
 import type { z } from "zod";
-import type { AuditLog, Deed } from "../durable/audit-log.ts";
+import type { AuditLog, AuditedDeed } from "../durable/audit-log.ts";
 import { isDatabaseAway } from "../durable/passing.ts";
 import { retryUntilAnswered } from "../durable/retry-until-answered.ts";
 import type { BackOff } from "../kernel/back-off.ts";
@@ -17,7 +17,7 @@ import { AuditAnswer, AuditQuery, type AuditEntryJson } from "../wire/platform.t
 export type AuditBook = Pick<AuditLog, "begin" | "end" | "note" | "list">;
 
 /** What a request does, and to what. */
-type RequestDeed = Pick<Deed, "what" | "subject">;
+type RequestDeed = Pick<AuditedDeed, "what" | "subject">;
 
 /** A deed whose entry stands in the log without an outcome. */
 interface OpenDeed {
@@ -158,7 +158,7 @@ function deedOf(request: FastifyRequest): RequestDeed | undefined {
   return audit(request);
 }
 
-function whoOf(request: FastifyRequest): Pick<Deed, "tenant" | "name"> {
+function whoOf(request: FastifyRequest): Pick<AuditedDeed, "tenant" | "name"> {
   return { tenant: callerOf(request).tenant, name: actorOf(request) };
 }
 

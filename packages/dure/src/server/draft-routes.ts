@@ -26,7 +26,7 @@ import { problems } from "./schemas.ts";
 import type { RouteApp } from "./server.ts";
 import { viewerOf, viewOf } from "./tenants.ts";
 
-type Shown = z.output<typeof DraftJson>;
+type ShownDraft = z.output<typeof DraftJson>;
 
 /** Plans that are made ready: made, looked at, changed, answered, removed. */
 export function draftRoutes(app: RouteApp, parts: PlanRouteParts): void {
@@ -54,7 +54,7 @@ function makeDraft(app: RouteApp, parts: PlanRouteParts): void {
     },
     async (request, reply) => {
       const draft = await drafts.create(request.body, askedBy(request, reply, parts));
-      return reply.code(201).send(onWire<Shown>(draft));
+      return reply.code(201).send(onWire<ShownDraft>(draft));
     },
   );
 }
@@ -90,7 +90,7 @@ function readDraft(app: RouteApp, parts: PlanRouteParts): void {
       },
     },
     async (request, reply) =>
-      onWire<Shown>(await drafts.get(request.params.id, askedBy(request, reply, parts))),
+      onWire<ShownDraft>(await drafts.get(request.params.id, askedBy(request, reply, parts))),
   );
 }
 
@@ -115,7 +115,7 @@ function saveDraft(app: RouteApp, parts: PlanRouteParts): void {
       const wanted = { text, change: change && changeOf(change) };
       const asked = askedBy(request, reply, parts);
 
-      return onWire<Shown>(await drafts.save({ id, version }, wanted, asked));
+      return onWire<ShownDraft>(await drafts.save({ id, version }, wanted, asked));
     },
   );
 }
@@ -139,7 +139,7 @@ function answerDraft(app: RouteApp, parts: PlanRouteParts): void {
       const { version, answers } = request.body;
       const asked = askedBy(request, reply, parts);
 
-      return onWire<Shown>(await drafts.answer({ id, version }, answers, asked));
+      return onWire<ShownDraft>(await drafts.answer({ id, version }, answers, asked));
     },
   );
 }

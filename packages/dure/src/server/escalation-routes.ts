@@ -46,12 +46,12 @@ export const escalationRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, 
   dismissEscalation(app, inbox);
 };
 
-interface Looking {
+interface InboxLook {
   readonly inbox: EscalationInbox;
   readonly members: Members;
 }
 
-function listEscalations(app: RouteApp, { inbox, members }: Looking): void {
+function listEscalations(app: RouteApp, { inbox, members }: InboxLook): void {
   app.get(
     "/v1/escalations",
     {
@@ -79,7 +79,7 @@ function listEscalations(app: RouteApp, { inbox, members }: Looking): void {
   );
 }
 
-function readEscalation(app: RouteApp, { inbox, members }: Looking): void {
+function readEscalation(app: RouteApp, { inbox, members }: InboxLook): void {
   app.get(
     "/v1/escalations/:id",
     {
@@ -105,7 +105,7 @@ function readEscalation(app: RouteApp, { inbox, members }: Looking): void {
   );
 }
 
-function answerEscalation(app: RouteApp, { inbox, members }: Looking): void {
+function answerEscalation(app: RouteApp, { inbox, members }: InboxLook): void {
   app.post(
     "/v1/escalations/:id/answer",
     {
@@ -142,7 +142,7 @@ function answerEscalation(app: RouteApp, { inbox, members }: Looking): void {
 async function assertMayAnswer(
   request: FastifyRequest,
   id: string,
-  { inbox, members }: Looking,
+  { inbox, members }: InboxLook,
 ): Promise<void> {
   const principal = request.principal!;
   if (hasScope(principal, "admin")) return;

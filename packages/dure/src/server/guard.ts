@@ -160,13 +160,13 @@ function notFound(request: FastifyRequest, knownPaths: KnownPaths): DureError {
   });
 }
 
-type RateLimit = ReturnType<FastifyInstance["createRateLimit"]>;
+type RequestRateLimit = ReturnType<FastifyInstance["createRateLimit"]>;
 
 /** Counts requests per minute: of an address, of a token, and tries to log in. */
 class Rates {
-  readonly #address: RateLimit;
-  readonly #login: RateLimit;
-  readonly #token: RateLimit;
+  readonly #address: RequestRateLimit;
+  readonly #login: RequestRateLimit;
+  readonly #token: RequestRateLimit;
 
   constructor(app: FastifyInstance, { limits = {} }: ServerParts) {
     const timeWindow = 60_000;
@@ -284,7 +284,7 @@ function assertOrigin(request: FastifyRequest, corsOrigins: readonly string[]): 
   });
 }
 
-async function assertWithin(count: RateLimit, request: FastifyRequest): Promise<void> {
+async function assertWithin(count: RequestRateLimit, request: FastifyRequest): Promise<void> {
   const result = await count(request);
   if (result.isAllowed || !result.isExceeded) return;
 

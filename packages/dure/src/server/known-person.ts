@@ -36,15 +36,18 @@ export function asAnsweredBy(escalation: Escalation, principal: Principal): Esca
   return { ...escalation, approval: { ...approval, refused }, suggestedActions: actions };
 }
 
-type Approval = NonNullable<Escalation["approval"]>;
+type EscalationApproval = NonNullable<Escalation["approval"]>;
 
-function refusalOf(escalation: Escalation, principal: Principal): Approval["refused"] {
+function refusalOf(escalation: Escalation, principal: Principal): EscalationApproval["refused"] {
   const { role, first } = escalation.approval!;
   if (role !== null && !isAskedByRole(escalation, principal)) return "role";
   return first !== null && isOwnYes(first, principal) ? "given" : null;
 }
 
-function isOwnYes({ by, person }: NonNullable<Approval["first"]>, principal: Principal): boolean {
+function isOwnYes(
+  { by, person }: NonNullable<EscalationApproval["first"]>,
+  principal: Principal,
+): boolean {
   const { caller, person: own } = principal;
   if (person !== null) return own !== undefined && folded(own) === folded(person);
   if (own !== undefined) return false;

@@ -53,7 +53,7 @@ export class Members {
   readonly #rooms: Places | undefined;
   readonly #jobs: Works | undefined;
   readonly #inbox: Decisions | undefined;
-  readonly #people = new Map<string, Person>();
+  readonly #people = new Map<string, MemberPerson>();
   /** By the job: the private places in which its whole work began. */
   readonly #origins = new Map<string, readonly string[]>();
 
@@ -139,7 +139,7 @@ export class Members {
   }
 
   /** The web's channels are open to their tenant. Null: there is no such place. */
-  async #personOf(place: string): Promise<Person | "all" | null> {
+  async #personOf(place: string): Promise<MemberPerson | "all" | null> {
     if (place.startsWith("web:")) return "all";
     const known = this.#people.get(place);
     if (known !== undefined) return known;
@@ -154,7 +154,7 @@ export class Members {
 }
 
 /** Whose a private place is: `tenant person`; null: no person's that has a token. */
-interface Person {
+interface MemberPerson {
   readonly owner: string | null | undefined;
 }
 

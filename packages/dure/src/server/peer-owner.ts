@@ -197,7 +197,7 @@ async function lookFor(wanted: Wanted): Promise<void> {
   });
 }
 
-interface Row {
+interface SocketRow {
   /** `<address>:<port>` in hexadecimal, IPv4 within IPv6 as IPv4. */
   readonly local: string;
   readonly remote: string;
@@ -210,7 +210,7 @@ const ESTABLISHED = "01";
 const LISTEN = "0A";
 
 /** Calls with each row of both tables until it says `true`. */
-async function eachRow(isEnough: (row: Row) => boolean | void): Promise<void> {
+async function eachRow(isEnough: (row: SocketRow) => boolean | void): Promise<void> {
   const late = (): Error => new Error(`the tables of connections took longer than ${LOOK_MS} ms`);
   await withTimeout(systemClock, LOOK_MS, late, async (signal) => {
     for (const table of TABLES) if (await eachRowOf(table, isEnough, signal)) return;
@@ -223,7 +223,7 @@ async function eachRow(isEnough: (row: Row) => boolean | void): Promise<void> {
  */
 async function eachRowOf(
   table: string,
-  isEnough: (row: Row) => boolean | void,
+  isEnough: (row: SocketRow) => boolean | void,
   signal: AbortSignal,
 ): Promise<boolean> {
   const file = openSync(table, "r");
@@ -263,7 +263,7 @@ const ROW =
   /^ *\d+: ([0-9A-F]{8}|[0-9A-F]{32}):([0-9A-F]{4}) ([0-9A-F]{8}|[0-9A-F]{32}):([0-9A-F]{4}) ([0-9A-F]{2}) \S+ \S+ \S+ +(\d{1,10}) +\d+ (\d{1,20}) /;
 
 /** One line of a table. Undefined for its title, and for what is no row. Pure. */
-export function readRow(line: string): Row | undefined {
+export function readRow(line: string): SocketRow | undefined {
   const match = ROW.exec(line);
   if (!match) return undefined;
 

@@ -1,4 +1,4 @@
-import type { Page } from "../durable/page.ts";
+import type { RowPage } from "../durable/page.ts";
 import type {
   AcceptedTurn,
   AcceptOptions,
@@ -360,7 +360,7 @@ export class TestConversations implements Conversations {
     limit?: number;
     cursor?: string;
     search?: string;
-  }): Promise<Page<SessionSummary>> {
+  }): Promise<RowPage<SessionSummary>> {
     const all = [...this.sessionsById.values()].filter(
       (session) => isSeen(session, caller) && (!search || session.id.includes(search)),
     );

@@ -5,8 +5,8 @@ import { systemClock } from "../kernel/clock.ts";
 import { beLate } from "../kernel/test-late.ts";
 import type { EventFilter } from "../kernel/platform-events.ts";
 import type { EventFrame, EventSource } from "./event-source.ts";
-import type { Deed } from "../durable/audit-log.ts";
-import type { Page } from "../durable/page.ts";
+import type { AuditedDeed } from "../durable/audit-log.ts";
+import type { RowPage } from "../durable/page.ts";
 import type { AuditBook } from "./audit.ts";
 import { createServer, startServer, type ServerOptions } from "./server.ts";
 import { MemoryTokenStore } from "./token-store.ts";
@@ -82,7 +82,7 @@ export async function startTestServer(
 class TestAudit implements AuditBook {
   readonly all: (AuditEntry & { subject: string; outcome: string | null })[] = [];
 
-  async begin(deed: Deed): Promise<number> {
+  async begin(deed: AuditedDeed): Promise<number> {
     return this.#write(deed, null);
   }
 
@@ -96,15 +96,15 @@ class TestAudit implements AuditBook {
     for (const subject of more) this.#write({ ...entry, subject }, outcome);
   }
 
-  async note(deed: Deed): Promise<void> {
+  async note(deed: AuditedDeed): Promise<void> {
     this.#write(deed, "done");
   }
 
-  async list(): Promise<Page<AuditEntry>> {
+  async list(): Promise<RowPage<AuditEntry>> {
     return { items: this.all.toReversed(), nextCursor: null };
   }
 
-  #write({ tenant, name, what, subject }: Deed, outcome: string | null): number {
+  #write({ tenant, name, what, subject }: AuditedDeed, outcome: string | null): number {
     return (
       this.all.push({
         id: this.all.length,

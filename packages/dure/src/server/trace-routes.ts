@@ -64,14 +64,14 @@ interface Seeing {
   readonly who: RoomPerson;
 }
 
-type Rule = (thing: TracedThing, seeing: Seeing) => boolean | Promise<boolean>;
+type VisibilityRule = (thing: TracedThing, seeing: Seeing) => boolean | Promise<boolean>;
 
-const ofPlans: Rule = (_, { request }) => hasScope(request.principal!, "plans:read");
-const ofPlace: Rule = ({ place }, seeing) =>
+const ofPlans: VisibilityRule = (_, { request }) => hasScope(request.principal!, "plans:read");
+const ofPlace: VisibilityRule = ({ place }, seeing) =>
   hasScope(seeing.request.principal!, "rooms") && maySeePlace(place, seeing);
 
 /** Each thing by the rules of the route that reads it. */
-const RULES: Readonly<Record<TraceKind, Rule>> = {
+const RULES: Readonly<Record<TraceKind, VisibilityRule>> = {
   turn: ({ session }, { request: { principal }, parts }) =>
     mayFollow(principal!, session ?? "") &&
     parts.members.mayKnow(principal!, { session: session ?? "" }),

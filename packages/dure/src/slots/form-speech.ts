@@ -236,7 +236,7 @@ export class FormSpeech {
     }
   }
 
-  #context(agent: FormFacts["agent"], state: FormState, moment: Moment): string {
+  #context(agent: FormFacts["agent"], state: FormState, moment: SpeechMoment): string {
     const { stage, slots, meta, index, total, tasks } = state;
     const { asked, missing } = openSlotsOf(state, this.#specs);
     const isFilling = stage === "FILLING";
@@ -279,7 +279,7 @@ function repeatsInVain(message: string, { specs, today }: FormContext): boolean 
 }
 
 /** Whether the person's words fill the form, or are answered on the way. */
-type Moment = "fill" | "answer";
+type SpeechMoment = "fill" | "answer";
 
 /** Errors of a model that answered, but nothing that could be used; the others end the turn. */
 function isUnreadable(error: unknown): boolean {

@@ -41,7 +41,7 @@ export {
   namesATime,
   parseWhen,
   whenReader,
-  type Clock,
+  type PersonClock as Clock,
   type When,
   type WhenBecause,
   type WhenReading,

@@ -117,13 +117,13 @@ function withMove(moved: Moved, move: HeldMove, context: OneMove): Moved {
   }
 }
 
-type Place =
+type EntryPlace =
   | { readonly at: "current" | "new" | "nowhere" }
   | { readonly at: "task" | "swap"; readonly index: number }
   | { readonly at: "open"; readonly other: string };
 
 /** Which entry a move is about. */
-function placeOf(state: FormState, move: HeldMove, context: OneMove): Place {
+function placeOf(state: FormState, move: HeldMove, context: OneMove): EntryPlace {
   const named = move.entry === "" ? undefined : entryNamed(state, move.entry, context);
   const name = nameIn(move, context);
   if (move.move === "swap" && !namesAnother(name, state, context)) return swapPlace(state, named);
@@ -148,7 +148,7 @@ function placeOfUnnamed(
   state: FormState,
   { move, values }: HeldMove,
   { identity, asked, touched }: OneMove & { readonly identity: string | undefined },
-): Place {
+): EntryPlace {
   const isNameInDoubt = identity !== undefined && values[identity] instanceof Doubt;
   const isKnown = identity !== undefined && state.slots[identity] !== undefined;
   if (isNameInDoubt && isKnown && move !== "correct" && asked !== identity) return { at: "new" };
@@ -162,7 +162,7 @@ function placeOfOther(
   { move }: HeldMove,
   other: string,
   context: OneMove & { readonly identity: string | undefined },
-): Place {
+): EntryPlace {
   const { manner, asked, isOneOfSeveral, isFirst, identity } = context;
   const isReplacing = move === "correct" || move === "swap";
   const isCorrection = isReplacing || (move === "set" && asked === identity);
@@ -182,7 +182,7 @@ function namesAnother(
   return name !== undefined && entryNamed(state, String(name), context) === undefined;
 }
 
-function swapPlace(state: FormState, named: "current" | number | undefined): Place {
+function swapPlace(state: FormState, named: "current" | number | undefined): EntryPlace {
   if (typeof named === "number") return { at: "swap", index: named };
   return state.tasks.length === 1 ? { at: "swap", index: 0 } : { at: "nowhere" };
 }

@@ -1,7 +1,7 @@
 import type { RowOf } from "../durable/rows.ts";
 import type { AgentEdit } from "../server/agent-edit-routes.ts";
 import type { Queryable, Transaction } from "../durable/database.ts";
-import { pageOf, readCursor, type Page } from "../durable/page.ts";
+import { pageOf, readCursor, type RowPage } from "../durable/page.ts";
 
 export type EditOutcome = NonNullable<AgentEdit["outcome"]>;
 
@@ -91,7 +91,7 @@ export async function listEdits(
   database: Queryable,
   { host, agent }: EditPlace,
   cursor: string | undefined,
-): Promise<Page<AgentEdit>> {
+): Promise<RowPage<AgentEdit>> {
   const [before] = readCursor(cursor, /^(\d{1,15})$/) ?? [];
   const values = [host, agent, before === undefined ? null : Number(before), PAGE + 1];
   const page = pageOf(await database.query<EditRow>(LIST, values), PAGE, ({ id }) => [id]);

@@ -6,7 +6,7 @@ import { readYaml } from "../engine/files/load-service-document.ts";
 import { Poller } from "../durable/poller.ts";
 import { machineName } from "../durable/machine.ts";
 import type { Notifications } from "../durable/notify.ts";
-import type { Page } from "../durable/page.ts";
+import type { RowPage } from "../durable/page.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { DureError, messageOf } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/logger.ts";
@@ -139,7 +139,7 @@ export class AgentEdits {
   }
 
   /** The newest first. */
-  list(agent: string, cursor?: string): Promise<Page<AgentEdit>> {
+  list(agent: string, cursor?: string): Promise<RowPage<AgentEdit>> {
     const { database, host } = this.#parts;
     return listEdits(database, { host, agent }, cursor);
   }

@@ -61,7 +61,7 @@ interface Head {
 function nameProblems(document: SettingsDocument, known: KnownNames): readonly Problem[] {
   const tools = namesAt(document, "tools");
   const approvals = valueAt(document.value, ["approvals"]);
-  const list = (key: string): readonly Named[] =>
+  const list = (key: string): readonly NamedSection[] =>
     namesAt(document, key).map((name, index) => ({ name, path: [key, index] }));
   const asked = isObject(approvals)
     ? Object.keys(approvals).map((name) => ({ name, path: ["approvals", name] }))
@@ -77,7 +77,7 @@ function nameProblems(document: SettingsDocument, known: KnownNames): readonly P
   ];
 }
 
-interface Named {
+interface NamedSection {
   readonly name: string;
   readonly path: readonly (string | number)[];
 }
@@ -100,7 +100,7 @@ const NEXT = {
 function unknownAmong(
   document: SettingsDocument,
   what: keyof typeof NEXT,
-  names: readonly Named[],
+  names: readonly NamedSection[],
   known: readonly string[],
 ): readonly Problem[] {
   return names

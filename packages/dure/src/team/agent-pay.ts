@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { basename } from "node:path";
 import type { Database } from "../durable/database.ts";
 import type { BudgetKeeper, OutsideFacts } from "../engine/money/budgets.ts";
-import type { CallRecord } from "../engine/agent/stored-call.ts";
+import type { StoredCallRecord } from "../engine/agent/stored-call.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { AGENT_PROVIDER } from "../kernel/plans.ts";
 import type { CostScope } from "../plans/agents/agent-costs.ts";
@@ -76,7 +76,7 @@ function agentName(spec: WorkerSpec): string {
   return known?.[0] ?? program;
 }
 
-function recordOf(spent: AgentSpent, model: string, at: number): CallRecord {
+function recordOf(spent: AgentSpent, model: string, at: number): StoredCallRecord {
   const { conversation, tokens, isEstimate, microUsd } = spent;
   return {
     at,

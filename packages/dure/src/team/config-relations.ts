@@ -13,7 +13,7 @@ import { closest } from "../kernel/closest.ts";
 import type { TeamConfig } from "./config.ts";
 
 /** What is checked, and where its keys stand. */
-interface Checked {
+interface CheckedConfig {
   readonly config: TeamConfig;
   readonly document: SettingsDocument;
   /** To which paths are relative. */
@@ -21,7 +21,7 @@ interface Checked {
 }
 
 /** What one key says about another. */
-export function relationProblems(checked: Checked): Problem[] {
+export function relationProblems(checked: CheckedConfig): Problem[] {
   return [
     ...serviceProblems(checked),
     ...mcpTrouble(checked),
@@ -36,7 +36,7 @@ export function relationProblems(checked: Checked): Problem[] {
   ];
 }
 
-function serviceProblems({ config, document, folder }: Checked): Problem[] {
+function serviceProblems({ config, document, folder }: CheckedConfig): Problem[] {
   if (Object.keys(config.services).length + Object.keys(config.agents ?? {}).length === 0) {
     return [problemAt(document, ["services"], "is missing", { allowed: "a service, or agents" })];
   }
@@ -51,7 +51,7 @@ function serviceProblems({ config, document, folder }: Checked): Problem[] {
   );
 }
 
-function mcpTrouble({ config, document }: Checked): Problem[] {
+function mcpTrouble({ config, document }: CheckedConfig): Problem[] {
   return Object.entries(config.mcp ?? {}).flatMap(([name, server]) =>
     mcpProblems(server).map(({ path, wrong, allowed }) =>
       problemAt(document, ["mcp", name, ...path], wrong, { allowed }),
@@ -62,7 +62,7 @@ function mcpTrouble({ config, document }: Checked): Problem[] {
 type HookSettings = NonNullable<TeamConfig["hooks"]>[string];
 
 /** A hook does one thing. */
-function hookProblems({ config, document }: Checked): Problem[] {
+function hookProblems({ config, document }: CheckedConfig): Problem[] {
   return Object.entries(config.hooks ?? {}).flatMap(([name, hook]) => {
     const wrong = nameProblem(name) ?? hookProblem(hook, Object.keys(config.rooms?.channels ?? {}));
     if (wrong === undefined) return [];
@@ -80,7 +80,7 @@ function nameProblem(name: string): { what: string; allowed: string } | undefine
 }
 
 /** A schedule does one thing, and says what there is to say: nothing comes with it. */
-function scheduleProblems({ config, document }: Checked): Problem[] {
+function scheduleProblems({ config, document }: CheckedConfig): Problem[] {
   const rooms = Object.keys(config.rooms?.channels ?? {});
   return Object.entries(config.schedules ?? {}).flatMap(([name, schedule]) => {
     const wrong = hookProblem(schedule, rooms) ?? textProblem(schedule);
@@ -88,17 +88,17 @@ function scheduleProblems({ config, document }: Checked): Problem[] {
   });
 }
 
-function textProblem({ plan, text }: Deed): { what: string; allowed: string } | undefined {
+function textProblem({ plan, text }: HookDeed): { what: string; allowed: string } | undefined {
   if (plan !== undefined || text !== undefined) return undefined;
   return { what: "has no text", allowed: "text: what is said, or asked" };
 }
 
 /** What both hooks and schedules do. */
-type Deed = Pick<HookSettings, "room" | "agent" | "target" | "plan" | "text">;
+type HookDeed = Pick<HookSettings, "room" | "agent" | "target" | "plan" | "text">;
 
 /** Pure. */
 function hookProblem(
-  { room, agent, target, plan, text }: Deed,
+  { room, agent, target, plan, text }: HookDeed,
   rooms: readonly string[],
 ): { what: string; allowed: string } | undefined {
   const deeds = [room, agent ?? target, plan].filter((deed) => deed !== undefined);
@@ -121,7 +121,7 @@ function hookProblem(
 }
 
 /** A room must be known to each platform that it names. */
-function channelProblems({ config, document }: Checked): Problem[] {
+function channelProblems({ config, document }: CheckedConfig): Problem[] {
   const kinds = (config.rooms?.adapters ?? ["web"]).map((choice) => kindOf(choice)!);
   return Object.entries(config.rooms?.channels ?? {}).flatMap(([key, room]) =>
     (room.adapters ?? []).flatMap((name) => {
@@ -150,7 +150,7 @@ function channelProblems({ config, document }: Checked): Problem[] {
 }
 
 /** A key whose value is the name of something else of the team. */
-interface Named {
+interface NamedSetting {
   readonly key: readonly string[];
   readonly name: string | undefined;
   readonly what: "service" | "agent" | "channel";
@@ -158,7 +158,7 @@ interface Named {
 }
 
 /** Services, agents and channels that are named must be there. */
-function nameProblems({ config, document }: Checked): Problem[] {
+function nameProblems({ config, document }: CheckedConfig): Problem[] {
   const named = namesIn(config);
   return named.flatMap(({ key, name, what, known }) => {
     if (name === undefined || known.includes(name)) return [];
@@ -171,7 +171,7 @@ function nameProblems({ config, document }: Checked): Problem[] {
   });
 }
 
-function namesIn(config: TeamConfig): readonly Named[] {
+function namesIn(config: TeamConfig): readonly NamedSetting[] {
   const services = Object.keys(config.services);
   const agents = Object.keys(config.agents ?? {});
   const channels = Object.keys(config.rooms?.channels ?? { general: {} });
@@ -215,7 +215,7 @@ function namesIn(config: TeamConfig): readonly Named[] {
   ];
 }
 
-function operatorProblems({ config, document }: Checked): Problem[] {
+function operatorProblems({ config, document }: CheckedConfig): Problem[] {
   const operator = config.escalations?.operator;
   if (operator === undefined || config.agents?.[operator]?.service === undefined) return [];
 
@@ -229,7 +229,7 @@ function operatorProblems({ config, document }: Checked): Problem[] {
   ];
 }
 
-function memoryProblems({ config, document }: Checked): Problem[] {
+function memoryProblems({ config, document }: CheckedConfig): Problem[] {
   const { keepRecentTurns: kept, summarizeThreshold: from } = config.memory ?? {};
   if (kept === undefined || from === undefined || kept < from) return [];
 
@@ -241,7 +241,7 @@ function memoryProblems({ config, document }: Checked): Problem[] {
 }
 
 /** No tenant's repository holds the team's own folder. What links lead to is found at a run. */
-function repositoryProblems({ config, document, folder }: Checked): Problem[] {
+function repositoryProblems({ config, document, folder }: CheckedConfig): Problem[] {
   return Object.entries(config.repositories ?? {}).flatMap(([name, { path: given, tenants }]) => {
     const inside = path.relative(path.resolve(folder, given), folder);
     const holdsTeam = !path.isAbsolute(inside) && inside.split(path.sep)[0] !== "..";
@@ -256,7 +256,7 @@ function repositoryProblems({ config, document, folder }: Checked): Problem[] {
   });
 }
 
-function priceProblems({ config, document }: Checked): Problem[] {
+function priceProblems({ config, document }: CheckedConfig): Problem[] {
   return Object.keys(config.prices ?? {}).flatMap((model) => {
     try {
       parseModelName(model);

@@ -33,12 +33,14 @@ const yesOrNo = (text: string): boolean | undefined =>
   ({ true: true, "1": true, false: false, "0": false })[text.toLowerCase()];
 const ADDRESS = "an address that begins with http:// or https://";
 
-interface Secret extends Variable<string> {
+interface SecretVariable extends Variable<string> {
   readonly secret: true;
 }
 
-function keysOfProviders(): { readonly [Name in KeyedProvider as `${Name}ApiKey`]: Secret } {
-  const rows = KEYED_PROVIDERS.map((provider): [string, Secret] => {
+function keysOfProviders(): {
+  readonly [Name in KeyedProvider as `${Name}ApiKey`]: SecretVariable;
+} {
+  const rows = KEYED_PROVIDERS.map((provider): [string, SecretVariable] => {
     const about = { allowed: "a key", description: `key for ${provider}: models` };
     const { key: name } = keyFactsOf(provider);
     return [`${provider}ApiKey`, { name, read: anyText, ...about, secret: true }];

@@ -6,7 +6,7 @@ import type { IncomingHook } from "../webhooks/webhook-routes.ts";
 import type { TeamConfig } from "./config.ts";
 import { childEnvironment } from "./environment.ts";
 
-type HookSettings = NonNullable<TeamConfig["hooks"]>[string];
+type ConfiguredHook = NonNullable<TeamConfig["hooks"]>[string];
 
 /** A shorter one could be guessed. */
 const MIN_SECRET = 16;
@@ -24,7 +24,7 @@ export function incomingHooks(
   return new Map(named);
 }
 
-function secretOf(name: string, { secret }: HookSettings, logger: Logger): string | undefined {
+function secretOf(name: string, { secret }: ConfiguredHook, logger: Logger): string | undefined {
   try {
     const value = filledIn({ secret }, childEnvironment({}))["secret"]!;
     if (value.length >= MIN_SECRET) return value;
@@ -40,7 +40,7 @@ function secretOf(name: string, { secret }: HookSettings, logger: Logger): strin
 }
 
 /** The configuration has checked that it is one of them. Pure. */
-export function deedOf(settings: Omit<HookSettings, "secret" | "tenant">): HookDeed {
+export function deedOf(settings: Omit<ConfiguredHook, "secret" | "tenant">): HookDeed {
   const { room, agent, target, plan, text } = settings;
   if (plan !== undefined) return { kind: "plan", plan };
   if (agent !== undefined) return { kind: "job", agent, target: target!, text };

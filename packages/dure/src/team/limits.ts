@@ -526,7 +526,7 @@ export type Settings = {
 };
 
 /** Where a value comes from, in words that lead a person there. */
-export type Origin =
+export type SettingOrigin =
   | { readonly kind: "default"; readonly source: string }
   | { readonly kind: "file"; readonly file: string; readonly line?: number | undefined }
   | { readonly kind: "environment"; readonly variable: string };
@@ -536,7 +536,7 @@ export interface ResolvedSetting {
   readonly key: string;
   readonly value: unknown;
   readonly unit?: string;
-  readonly origin: Origin;
+  readonly origin: SettingOrigin;
 }
 
 type TeamValues = Pick<LoadedTeam, "config" | "document">;
@@ -681,7 +681,7 @@ export function providersOf(environment: Environment): ProviderSettings {
 }
 
 /** `default (docs/spec/platform §2)`, `dure.yaml:7`, `PORT`. */
-export function originText(origin: Origin): string {
+export function originText(origin: SettingOrigin): string {
   switch (origin.kind) {
     case "default":
       return `default (${origin.source})`;
@@ -720,7 +720,7 @@ function resolve(
   return { key, value: fallback, ...more, origin: { kind: "default", source } };
 }
 
-function fileOrigin(document: TeamValues["document"], path: readonly string[]): Origin {
+function fileOrigin(document: TeamValues["document"], path: readonly string[]): SettingOrigin {
   const line = document?.locate(path)?.line;
   return {
     kind: "file",
@@ -732,7 +732,7 @@ function fileOrigin(document: TeamValues["document"], path: readonly string[]): 
 function modelSetting({ config, document }: TeamValues, environment: Environment): ResolvedSetting {
   return { key: "model", value: modelNames(modelOf(config, environment)), origin: modelOrigin() };
 
-  function modelOrigin(): Origin {
+  function modelOrigin(): SettingOrigin {
     if (environment.model !== undefined) {
       return { kind: "environment", variable: VARIABLES.model.name };
     }

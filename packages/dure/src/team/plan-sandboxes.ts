@@ -4,7 +4,7 @@ import path from "node:path";
 import type { Database } from "../durable/database.ts";
 import type { Clock } from "../kernel/clock.ts";
 import type { Logger } from "../kernel/logger.ts";
-import { targetOfUrl, type Target } from "../plans/sandbox/network.ts";
+import { targetOfUrl, type NetworkTarget } from "../plans/sandbox/network.ts";
 import { openSandbox, type OpenSandboxOptions, type Sandbox } from "../plans/sandbox/sandbox.ts";
 
 /** What the processes of one worker may take and see of the machine; undefined: the default. */
@@ -101,7 +101,7 @@ async function neverReached({
   database,
   env,
   url,
-}: Pick<SandboxParts, "database" | "env" | "url">): Promise<() => readonly Target[]> {
+}: Pick<SandboxParts, "database" | "env" | "url">): Promise<() => readonly NetworkTarget[]> {
   const [found] = await database.query<{ host: string | null; port: number | null }>(
     DATABASE_ADDRESS,
   );

@@ -16,7 +16,7 @@ import { DureError } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/logger.ts";
 import { parseModelName, type Llm } from "../models/card.ts";
 import type { Models } from "../models/models.ts";
-import type { Patience } from "../models/patient-attempts.ts";
+import type { AttemptPatience } from "../models/patient-attempts.ts";
 import { NO_MODEL } from "../models/no-model.ts";
 import { paidModels } from "../models/paid.ts";
 import { draftPlan, reviewDraft } from "../plans/drafts/draft.ts";
@@ -59,7 +59,7 @@ export interface PlanParts {
   readonly inbox: Inbox;
   readonly models: () => Models;
   /** Of workers and drafts while a model is away. */
-  readonly patience: Patience;
+  readonly patience: AttemptPatience;
   /** `plans.remote` of the configuration. */
   readonly remote: string | undefined;
   /** What the configuration says that one worker may take and see of the machine. */

@@ -1,6 +1,6 @@
 import type { TraceKind } from "../kernel/traces.ts";
 
-interface Statement {
+interface TracedStatement {
   readonly name: string;
   readonly text: string;
 }
@@ -93,7 +93,7 @@ export const THINGS = {
       from dure.escalations e
       where e.id = any($1)`,
   },
-} as const satisfies Record<TraceKind, Statement>;
+} as const satisfies Record<TraceKind, TracedStatement>;
 
 /** What began a thing. */
 export const CAUSES = {
@@ -150,10 +150,10 @@ export const CAUSES = {
       from dure.escalations e
       where e.id = $1`,
   },
-} as const satisfies Record<Exclude<TraceKind, "port" | "run">, Statement>;
+} as const satisfies Record<Exclude<TraceKind, "port" | "run">, TracedStatement>;
 
 /** `$1` turns, `$2` jobs, `$3` runs, `$4` messages, `$5` requests, `$6` escalations. */
-export const EFFECTS: Statement = {
+export const EFFECTS: TracedStatement = {
   name: "trace.effects",
   text: `
     select began."from", began.id

@@ -58,7 +58,7 @@ export function webhookRoutes(
   };
 }
 
-interface Delivered {
+interface DeliveredHook {
   readonly request: FastifyRequest;
   readonly body: Buffer;
 }
@@ -69,7 +69,7 @@ interface Delivered {
  */
 function admitted(
   hook: IncomingHook | undefined,
-  { request, body }: Delivered,
+  { request, body }: DeliveredHook,
   { clock }: ServerParts,
 ): { hook: IncomingHook; id: string } {
   if (hook && hook.secret === undefined) throw unavailable();

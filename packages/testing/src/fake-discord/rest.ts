@@ -35,7 +35,7 @@ export interface RestOptions {
 /**
  * A request whose answer is known; `undefined`: none is given, and the connection waits or is cut.
  */
-type Outcome =
+type RouteOutcome =
   | { readonly answer: RouteAnswer; readonly headers: Readonly<Record<string, string>> }
   | "timeout"
   | "cut";
@@ -43,7 +43,7 @@ type Outcome =
 type Headers = Readonly<Record<string, string>>;
 type Bot = NonNullable<ReturnType<Bots["byToken"]>>;
 type FoundRoute = NonNullable<ReturnType<typeof findRoute>>;
-type RateVerdict = ReturnType<RateLimiter["take"]>;
+type TakenRateVerdict = ReturnType<RateLimiter["take"]>;
 
 interface GivenRequest {
   readonly url: URL;
@@ -119,7 +119,7 @@ export class Rest {
     response.end(payload);
   }
 
-  #decide(given: GivenRequest): Outcome {
+  #decide(given: GivenRequest): RouteOutcome {
     const { url, method, path, found, bot } = given;
     // Source: "API Reference: API Versioning".
     if (!url.pathname.startsWith("/api/v10/")) {
@@ -142,7 +142,7 @@ export class Rest {
     return fault === undefined || done.isRefused ? done.outcome : outcomeOf(fault);
   }
 
-  #rateOf({ route, parameters }: FoundRoute, bot: Bot | undefined): RateVerdict {
+  #rateOf({ route, parameters }: FoundRoute, bot: Bot | undefined): TakenRateVerdict {
     const major = route.major === undefined ? "" : (parameters[route.major] ?? "");
     return this.#options.limiter.take(bot?.user.id ?? "interactions", route.name, major);
   }
@@ -151,7 +151,7 @@ export class Rest {
     { route, parameters }: FoundRoute,
     { url, bot, body }: GivenRequest,
     headers: Headers,
-  ): { outcome: Outcome; isRefused: boolean } {
+  ): { outcome: RouteOutcome; isRefused: boolean } {
     try {
       if (body.broken) throw REFUSALS.invalidJson();
       const answer = route.handle(this.#options.context, {
@@ -184,14 +184,14 @@ function showBan(response: ServerResponse, bannedForMs: number): void {
 
 /** Source: "Rate Limits". */
 function tooOften(
-  { retryAfter, global }: NonNullable<RateVerdict["refused"]>,
+  { retryAfter, global }: NonNullable<TakenRateVerdict["refused"]>,
   headers: Headers,
-): Outcome {
+): RouteOutcome {
   const body = { message: "You are being rate limited.", retry_after: retryAfter, global };
   return { answer: { status: 429, body }, headers };
 }
 
-function outcomeOf(fault: FakeFault): Outcome {
+function outcomeOf(fault: FakeFault): RouteOutcome {
   switch (fault.kind) {
     case "400":
       return refused(new Refusal(400, fault.code, "The request cannot be done."));
@@ -223,7 +223,7 @@ function outcomeOf(fault: FakeFault): Outcome {
 }
 
 /** Source: "Rate Limits: Exceeding A Rate Limit". */
-function limitedBy(fault: Extract<FakeFault, { kind: "429" }>): Outcome {
+function limitedBy(fault: Extract<FakeFault, { kind: "429" }>): RouteOutcome {
   const seconds = fault.retryAfterMs / 1000;
   const global = fault.global ?? false;
 
@@ -238,7 +238,7 @@ function limitedBy(fault: Extract<FakeFault, { kind: "429" }>): Outcome {
   );
 }
 
-function refused(refusal: Refusal, headers: Readonly<Record<string, string>> = {}): Outcome {
+function refused(refusal: Refusal, headers: Readonly<Record<string, string>> = {}): RouteOutcome {
   return { answer: { status: refusal.status, body: refusal.body }, headers };
 }
 

@@ -26,7 +26,7 @@ export interface Guild {
   isOut: boolean;
 }
 
-export type PlaceKind =
+export type WorldPlaceKind =
   | "text"
   | "announcement"
   | "forum"
@@ -38,7 +38,7 @@ export type PlaceKind =
 /** A channel, a thread or a direct message channel: on this platform they share one kind of id. */
 export interface FakeChannel {
   readonly id: string;
-  readonly kind: PlaceKind;
+  readonly kind: WorldPlaceKind;
   readonly guild: Guild | undefined;
   name: string;
   /**

@@ -25,7 +25,7 @@ import { Threads } from "./threads.ts";
 import type {
   FakeChannel,
   Guild,
-  PlaceKind,
+  WorldPlaceKind,
   ThreadState,
   User,
   WorldEvent,
@@ -172,7 +172,7 @@ export class World {
     });
   }
 
-  addChannel(guild: Guild, name: string, kind: PlaceKind = "text"): FakeChannel {
+  addChannel(guild: Guild, name: string, kind: WorldPlaceKind = "text"): FakeChannel {
     const channel = this.addPlace({ id: this.snowflake(), kind, guild, name });
     this.publish({
       type: "CHANNEL_CREATE",

@@ -10,7 +10,7 @@ import { SLACK_RATE_LIMITS, SlackRateLimiter, type SlackRateLimits } from "./rat
 import { SLACK_REDELIVERY, SocketMode, type Redelivery } from "./socket-mode.ts";
 import { SlackWebApi, type SlackRequest } from "./web-api.ts";
 import { SlackStorage } from "./storage.ts";
-import { SlackWorld, type WorldEvent } from "./world.ts";
+import { SlackWorld, type SlackWorldEvent } from "./world.ts";
 
 /** How the fake server behaves. */
 export interface FakeSlackOptions {
@@ -378,7 +378,7 @@ export class FakeSlack implements AsyncDisposable {
     }
   }
 
-  #tell(event: WorldEvent): void {
+  #tell(event: SlackWorldEvent): void {
     const channel = this.#world.channel(
       "message" in event ? event.message.channel : event.channel.id,
     );
@@ -420,7 +420,7 @@ export class FakeSlack implements AsyncDisposable {
     }
   }
 
-  #press(press: Pressed): void {
+  #press(press: PressedButton): void {
     const { message, person } = press;
     const app = this.#world.apps.find(({ botId }) => botId === message.botId);
     if (!app) throw new Error(`There is no button ${press.label}.`);
@@ -429,7 +429,7 @@ export class FakeSlack implements AsyncDisposable {
   }
 }
 
-interface Pressed {
+interface PressedButton {
   readonly message: SlackMessage;
   readonly person: SlackUser;
   readonly label: string;
@@ -437,7 +437,7 @@ interface Pressed {
   readonly value?: string;
 }
 
-function buttonOf({ message, label, value }: Pressed): { value: string; actionId: string } {
+function buttonOf({ message, label, value }: PressedButton): { value: string; actionId: string } {
   const button = (message.blocks ?? [])
     .flatMap(({ elements }) => elements ?? [])
     .find(({ text }) => text?.text === label);
@@ -448,7 +448,7 @@ function buttonOf({ message, label, value }: Pressed): { value: string; actionId
 
 interface PersonParts {
   readonly world: SlackWorld;
-  readonly press: (press: Pressed) => void;
+  readonly press: (press: PressedButton) => void;
   readonly command: (
     bot: string,
     given: { readonly person: SlackUser; readonly channel: string; readonly text: string },
@@ -529,7 +529,7 @@ export class FakeSlackPerson {
   }
 }
 
-function eventOf(world: SlackWorld, event: WorldEvent): Record<string, unknown> {
+function eventOf(world: SlackWorld, event: SlackWorldEvent): Record<string, unknown> {
   const at = world.newTs();
   switch (event.kind) {
     case "message":

@@ -13,10 +13,10 @@ export interface SlackMethod {
   readonly appToken?: true;
   /** What may stand in the request; another name is refused with `invalid_arg_name`. */
   readonly input: z.ZodObject;
-  readonly run: (call: SlackCall) => Record<string, unknown>;
+  readonly run: (call: FakeSlackCall) => Record<string, unknown>;
 }
 
-export interface SlackCall {
+export interface FakeSlackCall {
   readonly world: SlackWorld;
   readonly app: SlackApp;
   readonly args: Readonly<Record<string, unknown>>;
@@ -258,14 +258,18 @@ export const SLACK_METHODS: Readonly<Record<string, SlackMethod>> = {
   },
 };
 
-function textOf(args: SlackCall["args"]): string {
+function textOf(args: FakeSlackCall["args"]): string {
   const text = (args["text"] as string | undefined) ?? "";
   if (text === "" && args["blocks"] === undefined) throw new SlackRefusal("no_text");
   return text;
 }
 
 /** A channel that the app is in. */
-function memberChannel(world: SlackWorld, app: SlackApp, args: SlackCall["args"]): SlackChannel {
+function memberChannel(
+  world: SlackWorld,
+  app: SlackApp,
+  args: FakeSlackCall["args"],
+): SlackChannel {
   const channel = world.channel(String(args["channel"]));
   if (!channel.members.has(app.userId)) throw new SlackRefusal("not_in_channel");
   return channel;
@@ -283,7 +287,7 @@ function requireReading(app: SlackApp, { kind, members }: SlackChannel): void {
 function ownMessage(
   world: SlackWorld,
   app: SlackApp,
-  args: SlackCall["args"],
+  args: FakeSlackCall["args"],
   notOwn: string,
 ): SlackMessage {
   const channel = world.channel(String(args["channel"]));
@@ -294,7 +298,7 @@ function ownMessage(
   return message;
 }
 
-function postMessage({ world, app, args }: SlackCall): Record<string, unknown> {
+function postMessage({ world, app, args }: FakeSlackCall): Record<string, unknown> {
   const channel = memberChannel(world, app, args);
   if (channel.isArchived) throw new SlackRefusal("is_archived");
 
@@ -332,7 +336,7 @@ function postMessage({ world, app, args }: SlackCall): Record<string, unknown> {
 }
 
 /** Shares what was uploaded as a message of the app. An upload is completed once. */
-function completeUpload({ world, app, args }: SlackCall): Record<string, unknown> {
+function completeUpload({ world, app, args }: FakeSlackCall): Record<string, unknown> {
   const channelId = args["channel_id"] as string | undefined;
   const given = args["files"] as readonly { readonly id: string }[];
   const files = given.map(({ id }) => {
@@ -364,7 +368,7 @@ function completeUpload({ world, app, args }: SlackCall): Record<string, unknown
 }
 
 /** The newest of the range first; pages lead to older ones. */
-function history(call: SlackCall): Record<string, unknown> {
+function history(call: FakeSlackCall): Record<string, unknown> {
   const { world, app, args } = call;
   const channel = memberChannel(world, app, args);
 
@@ -377,7 +381,7 @@ function history(call: SlackCall): Record<string, unknown> {
 }
 
 /** The root first, on every page, then its replies from the oldest on. */
-function replies(call: SlackCall): Record<string, unknown> {
+function replies(call: FakeSlackCall): Record<string, unknown> {
   const { world, app, args } = call;
   const channel = memberChannel(world, app, args);
   const root = world.message(channel.id, String(args["ts"]));
@@ -391,7 +395,10 @@ function replies(call: SlackCall): Record<string, unknown> {
   return { ...page, messages: [rootPayload, ...(page["messages"] as unknown[])] };
 }
 
-function pageOf({ world, args }: SlackCall, all: readonly SlackMessage[]): Record<string, unknown> {
+function pageOf(
+  { world, args }: FakeSlackCall,
+  all: readonly SlackMessage[],
+): Record<string, unknown> {
   const {
     oldest = "0",
     latest,

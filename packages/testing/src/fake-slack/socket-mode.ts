@@ -19,7 +19,7 @@ export const SLACK_REDELIVERY: Redelivery = {
   againAfterMs: [0, 60_000, 300_000],
 };
 
-interface Connection {
+interface SocketConnection {
   readonly app: SlackApp;
   readonly socket: WebSocket;
   /** Open, and told nothing more. */
@@ -35,7 +35,7 @@ interface Envelope {
   readonly payload: Record<string, unknown>;
   attempt: number;
   /** Where it went last. */
-  connection?: Connection | undefined;
+  connection?: SocketConnection | undefined;
   timer?: (() => void) | undefined;
 }
 
@@ -54,7 +54,7 @@ export class SocketMode {
   readonly #redelivery: Redelivery;
   readonly #sockets = new WebSocketServer({ noServer: true });
   readonly #tickets = new Map<string, SlackApp>();
-  readonly #connections = new Set<Connection>();
+  readonly #connections = new Set<SocketConnection>();
   readonly #open = new Map<string, Envelope>();
   readonly #started = new Map<string, number>();
   /** Connections of an app that shall get no hello. */
@@ -100,7 +100,7 @@ export class SocketMode {
     return ticket;
   }
 
-  connectionsOf(app: SlackApp): readonly Connection[] {
+  connectionsOf(app: SlackApp): readonly SocketConnection[] {
     return [...this.#connections].filter((connection) => connection.app === app);
   }
 
@@ -181,7 +181,7 @@ export class SocketMode {
     for (const { socket: old } of this.connectionsOf(app)) if (old.isPaused) old.terminate();
     const withheld = this.#withheld.get(app.appId) ?? 0;
     this.#withheld.set(app.appId, Math.max(0, withheld - 1));
-    const connection: Connection = { app, socket, isSilent: withheld > 0 };
+    const connection: SocketConnection = { app, socket, isSilent: withheld > 0 };
     this.#connections.add(connection);
     this.#started.set(app.appId, this.started(app) + 1);
     socket.on("message", (data: Buffer) => this.#hear(data.toString("utf8")));
@@ -199,7 +199,7 @@ export class SocketMode {
   }
 
   /** What it had not acknowledged goes to another one, or is lost with its retries. */
-  #closed(connection: Connection): void {
+  #closed(connection: SocketConnection): void {
     this.#connections.delete(connection);
     for (const [id, envelope] of this.#open) {
       if (envelope.connection === connection) this.#again(id, envelope, "connection_closed");
@@ -244,7 +244,7 @@ export class SocketMode {
     );
   }
 
-  #say(connection: Connection, packet: Readonly<Record<string, unknown>>): void {
+  #say(connection: SocketConnection, packet: Readonly<Record<string, unknown>>): void {
     const { app, socket, isSilent } = connection;
     if (isSilent) return;
     const sent = [...this.sentTo(app), packet];

@@ -27,13 +27,13 @@ export interface WebApiParts {
   readonly log: (request: SlackRequest) => void;
 }
 
-interface Answer {
+interface ApiAnswer {
   readonly status: number;
   readonly body: Record<string, unknown>;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-type Given = { method: string; args: Record<string, string>; app: SlackApp | undefined };
+type ApiCall = { method: string; args: Record<string, string>; app: SlackApp | undefined };
 
 const LARGEST_BODY = 1024 * 1024;
 
@@ -70,17 +70,17 @@ export class SlackWebApi {
     response.end(JSON.stringify(answer.body));
   }
 
-  #log({ method, args, app }: Given, answer: Answer | undefined): void {
+  #log({ method, args, app }: ApiCall, answer: ApiAnswer | undefined): void {
     const word = answer?.body["ok"] === true ? "ok" : answer?.body["error"];
     const status = answer === undefined ? "" : `${answer.status}`;
     const outcome = typeof word === "string" ? word : status;
     this.#parts.log({ method, args, app: app?.name, outcome, at: this.#parts.clock.now() });
   }
 
-  #answer(given: Given, token: string): Answer | undefined {
+  #answer(given: ApiCall, token: string): ApiAnswer | undefined {
     const { faults } = this.#parts;
     const fault = faults.take(given.method, given.app?.name, eventTypeOf(given.args));
-    const done = (): Answer => this.#do(given, token);
+    const done = (): ApiAnswer => this.#do(given, token);
     if (fault === undefined) return done();
 
     if ((fault.kind === "hang" || fault.kind === "5xx") && fault.afterDoing === true) {
@@ -91,7 +91,7 @@ export class SlackWebApi {
     return fault.kind === "hang" ? undefined : failed(fault);
   }
 
-  #do({ method, args, app }: Given, token: string): Answer {
+  #do({ method, args, app }: ApiCall, token: string): ApiAnswer {
     if (app === undefined) return refused("invalid_auth");
 
     if (method === "apps.connections.open") {
@@ -109,7 +109,7 @@ export class SlackWebApi {
     return this.#run(known, app, args);
   }
 
-  #run(method: SlackMethod, app: SlackApp, args: Record<string, string>): Answer {
+  #run(method: SlackMethod, app: SlackApp, args: Record<string, string>): ApiAnswer {
     const { scopes, input, run } = method;
     if (scopes.length > 0 && !scopes.some((scope) => app.scopes.has(scope))) {
       return refused("missing_scope", {
@@ -134,7 +134,7 @@ export class SlackWebApi {
 /** Source: docs.slack.dev/apis/web-api, errors that each method has. */
 function badArguments(
   issues: readonly { code: string; path: readonly PropertyKey[]; message: string }[],
-): Answer {
+): ApiAnswer {
   const unknown = issues.some(({ code }) => code === "unrecognized_keys");
   const inBlocks = issues.some(({ path }) => path[0] === "blocks");
   const word = unknown ? "invalid_arg_name" : inBlocks ? "invalid_blocks" : "invalid_arguments";
@@ -142,12 +142,12 @@ function badArguments(
   return refused(word, { response_metadata: { messages: issues.map(({ message }) => message) } });
 }
 
-function refused(error: string, facts: Readonly<Record<string, unknown>> = {}): Answer {
+function refused(error: string, facts: Readonly<Record<string, unknown>> = {}): ApiAnswer {
   return { status: 200, body: { ok: false, error, ...facts } };
 }
 
 /** Source: docs.slack.dev/apis/web-api/rate-limits. */
-function limited(seconds: number): Answer {
+function limited(seconds: number): ApiAnswer {
   return {
     status: 429,
     body: { ok: false, error: "ratelimited" },
@@ -155,7 +155,7 @@ function limited(seconds: number): Answer {
   };
 }
 
-function failed(fault: Exclude<SlackFault, { kind: "hang" }>): Answer {
+function failed(fault: Exclude<SlackFault, { kind: "hang" }>): ApiAnswer {
   if (fault.kind === "error") {
     return refused(fault.error, fault.needed === undefined ? {} : { needed: fault.needed });
   }

@@ -4,7 +4,7 @@ import type { SlackApp, SlackChannel, SlackFile, SlackMessage, SlackUser } from 
 import { SlackRefusal } from "./facts.ts";
 
 /** What happened, for the apps that are in the channel. */
-export type WorldEvent =
+export type SlackWorldEvent =
   | { readonly kind: "message"; readonly message: SlackMessage }
   | { readonly kind: "changed" | "deleted"; readonly message: SlackMessage }
   | { readonly kind: "left"; readonly channel: SlackChannel; readonly user: string }
@@ -21,7 +21,7 @@ export class SlackWorld {
   readonly origin: string;
   /** Uploads that were begun and not completed. */
   readonly uploads = new Map<string, { readonly name: string; readonly length: number }>();
-  readonly onEvent: (event: WorldEvent) => void;
+  readonly onEvent: (event: SlackWorldEvent) => void;
   readonly #clock: Clock;
   readonly #messages = new Map<string, SlackMessage[]>();
   #lastId = 0;
@@ -29,7 +29,7 @@ export class SlackWorld {
 
   constructor(
     { clock, origin }: { clock: Clock; origin: string },
-    onEvent: (event: WorldEvent) => void,
+    onEvent: (event: SlackWorldEvent) => void,
   ) {
     this.#clock = clock;
     this.origin = origin;

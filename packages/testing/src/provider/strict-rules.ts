@@ -24,7 +24,7 @@ export function strictProblem(schema: unknown): string | undefined {
   return size.values > 1_000 ? "The schema exceeds the maximum of 1000 enum values." : undefined;
 }
 
-interface SchemaPosition {
+interface StrictPosition {
   readonly path: readonly string[];
   readonly level: number;
   readonly size: { members: number; values: number };
@@ -57,7 +57,7 @@ const FORMATS: ReadonlySet<unknown> = new Set([
   ...["hostname", "ipv4", "ipv6", "uuid"],
 ]);
 
-function nodeProblem(node: unknown, at: SchemaPosition): string | undefined {
+function nodeProblem(node: unknown, at: StrictPosition): string | undefined {
   if (!isWire(node)) return `In context=${contextOf(at)}, schema must be an object.`;
 
   const refused = REFUSED.find((key) => key in node);
@@ -76,7 +76,7 @@ function nodeProblem(node: unknown, at: SchemaPosition): string | undefined {
   return objectProblem(node, at) ?? innerProblem(node, at);
 }
 
-function objectProblem(node: Wire, at: SchemaPosition): string | undefined {
+function objectProblem(node: Wire, at: StrictPosition): string | undefined {
   if (![node["type"]].flat().includes("object")) return undefined;
   if (at.level >= 10) return "The schema exceeds the maximum of 10 levels of nesting.";
   if (node["additionalProperties"] !== false) {
@@ -92,7 +92,7 @@ function objectProblem(node: Wire, at: SchemaPosition): string | undefined {
   return `In context=${contextOf(at)}, 'required' is required to be supplied and to be an array including every key in properties. Missing '${missing}'.`;
 }
 
-function innerProblem(node: Wire, at: SchemaPosition): string | undefined {
+function innerProblem(node: Wire, at: StrictPosition): string | undefined {
   const members = Object.entries(isWire(node["properties"]) ? node["properties"] : {});
   const defs = Object.entries(isWire(node["$defs"]) ? node["$defs"] : {});
 
@@ -114,7 +114,7 @@ function innerProblem(node: Wire, at: SchemaPosition): string | undefined {
 }
 
 /** As Python writes a tuple. */
-function contextOf({ path }: SchemaPosition): string {
+function contextOf({ path }: StrictPosition): string {
   const steps = path.map((step) => `'${step}'`).join(", ");
 
   return path.length === 1 ? `(${steps},)` : `(${steps})`;

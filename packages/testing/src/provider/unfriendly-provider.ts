@@ -264,21 +264,21 @@ class PromptCache {
     return { read, written: most >= LEAST ? most - read : 0 };
   }
 
-  #keep({ hash, tokens }: Beginning): void {
+  #keep({ hash, tokens }: AnswerBeginning): void {
     if (tokens < LEAST) return;
     this.#kept.set(hash, tokens);
     if (this.#kept.size > MAX_KEPT) this.#kept.delete(this.#kept.keys().next().value!);
   }
 }
 
-interface Beginning {
+interface AnswerBeginning {
   readonly hash: string;
   readonly tokens: number;
   readonly isMarked: boolean;
 }
 
 /** The request up to each of its blocks; a mark is no part of what is compared. */
-function beginningsOf(blocks: readonly KeptBlock[]): readonly Beginning[] {
+function beginningsOf(blocks: readonly KeptBlock[]): readonly AnswerBeginning[] {
   const hash = createHash("sha256");
   let bytes = 0;
   return blocks.map(({ block, isMarked }) => {

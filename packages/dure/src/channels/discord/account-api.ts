@@ -29,7 +29,7 @@ export interface AccountApiOptions {
   readonly onRefused: () => void;
 }
 
-export interface ApiRequest extends Attempt {
+export interface ApiRequest extends RequestAttempt {
   readonly method: "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
   readonly route: `/${string}`;
   readonly body?: object;
@@ -45,7 +45,7 @@ export interface ApiRequest extends Attempt {
 export const PAGE = 100;
 
 /** `count`: as many as the platform gave, also those that could not be understood. */
-export interface MessagePage {
+export interface FetchedMessages {
   readonly messages: readonly WireMessage[];
   readonly count: number;
 }
@@ -182,7 +182,7 @@ export class AccountApi {
       limit,
       signal,
     }: { after?: string | undefined; limit: number; signal?: AbortSignal | undefined },
-  ): Promise<MessagePage> {
+  ): Promise<FetchedMessages> {
     const { messages, count } = await this.read(messagesForm, {
       method: "GET",
       route: `/channels/${channel}/messages`,
@@ -211,7 +211,7 @@ function toRawFile({ name, type, bytes }: OutgoingFile): RawFile {
 // --- errors
 
 /** What was tried, for the sentence that names it. */
-interface Attempt {
+interface RequestAttempt {
   /** `post a message`, `create a thread`. */
   readonly doing: string;
   /** The channel or thread; absent when it concerns the account alone. */
@@ -275,7 +275,7 @@ const TOLD_BY_CODE: Readonly<Record<number, { failure: ChannelFailure; because: 
 };
 
 /** What an error of discord.js carries, each perhaps missing or of another kind. */
-interface ErrorFacts {
+interface DiscordErrorFacts {
   readonly status?: unknown;
   readonly code?: unknown;
   readonly retryAfter?: unknown;
@@ -288,9 +288,9 @@ interface ErrorFacts {
  * Recognised by what it carries, so that discord.js need not be loaded here: a
  * rate limit by `timeToReset`, an answer of the platform by `status`.
  */
-function toChannelError(error: unknown, attempt: Attempt): ChannelError {
+function toChannelError(error: unknown, attempt: RequestAttempt): ChannelError {
   if (error instanceof ChannelError) return error;
-  const facts = isObject(error) || error instanceof Error ? (error as ErrorFacts) : {};
+  const facts = isObject(error) || error instanceof Error ? (error as DiscordErrorFacts) : {};
   const where = attempt.channel === undefined ? "" : ` in channel ${attempt.channel}`;
   const failed = `Discord did not ${attempt.doing}${where}`;
   const message = messageOf(error);
@@ -317,7 +317,7 @@ function toChannelError(error: unknown, attempt: Attempt): ChannelError {
 }
 
 function fromRateLimit(
-  { timeToReset, retryAfter, global }: ErrorFacts,
+  { timeToReset, retryAfter, global }: DiscordErrorFacts,
   failed: string,
   cause: unknown,
 ): ChannelError | undefined {
@@ -335,7 +335,7 @@ function fromRateLimit(
 function fromStatus(
   status: number,
   code: unknown,
-  facts: { message: string; failed: string; attempt: Attempt; cause: unknown },
+  facts: { message: string; failed: string; attempt: RequestAttempt; cause: unknown },
 ): ChannelError {
   const { message, failed, attempt, cause } = facts;
   const detail = typeof code === "number" && code !== 0 ? `${status} ${code}` : String(status);

@@ -4,7 +4,7 @@ import type { Patient } from "../patience.ts";
 import type { WireMessage } from "./wire-forms.ts";
 import { NEEDS } from "./permissions.ts";
 
-interface Reader {
+interface HistoryReader {
   readonly api: AccountApi;
   readonly patient: Patient;
 }
@@ -19,7 +19,7 @@ interface WantedMessages {
 
 /** What was said in a place, in pages. Throws the permission that is missing. */
 export async function readMessages(
-  { api, patient }: Reader,
+  { api, patient }: HistoryReader,
   wanted: WantedMessages,
 ): Promise<readonly WireMessage[]> {
   const { channel, after, limit, signal } = wanted;
@@ -38,7 +38,7 @@ export async function readMessages(
 
 /** Nothing was shown: either nothing was said, or it may not be read. */
 async function ensureReadable(
-  { api, patient }: Reader,
+  { api, patient }: HistoryReader,
   { channel, after, signal }: WantedMessages,
 ): Promise<void> {
   const { last_message_id: last } = await patient(() => api.place(channel, signal));

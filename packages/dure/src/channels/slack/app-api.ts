@@ -3,9 +3,9 @@ import type { Clock } from "../../kernel/clock.ts";
 import { withTimeout } from "../../kernel/clock.ts";
 import { fetchAtOrigin } from "../../kernel/fetch-at-origin.ts";
 import { ChannelError } from "../../rooms/channel-adapter.ts";
-import { toChannelError, type Attempt } from "./errors.ts";
+import { toChannelError, type SlackAttempt } from "./errors.ts";
 import { SLACK_API, slackLogger, type SlackPackages } from "./packages.ts";
-import { authAnswer, pageAnswer, userAnswer, type WireMessage } from "./wire.ts";
+import { authAnswer, pageAnswer, userAnswer, type SlackWireMessage } from "./wire.ts";
 
 export interface AppApiOptions {
   readonly packages: SlackPackages;
@@ -36,7 +36,7 @@ export interface WorkspaceUser {
   readonly manages: boolean;
 }
 
-export interface SlackCall<Shape extends z.ZodType> extends Attempt {
+export interface SlackCall<Shape extends z.ZodType> extends SlackAttempt {
   readonly method: string;
   readonly args: Readonly<Record<string, unknown>>;
   readonly answer: Shape;
@@ -164,11 +164,11 @@ export class AppApi {
    * Oldest first, at most `limit`, with metadata. A channel is told from its newest message on, a
    * thread from its oldest.
    */
-  async read(from: ReadFrom): Promise<readonly WireMessage[]> {
+  async read(from: ReadFrom): Promise<readonly SlackWireMessage[]> {
     const { after, limit, threadTs } = from;
     const fromOldest = threadTs !== undefined && after !== undefined;
     const fromNewest = threadTs === undefined && after === undefined;
-    const all: WireMessage[] = [];
+    const all: SlackWireMessage[] = [];
     let cursor: string | undefined;
     for (let count = 0; count < MAX_PAGES; count++) {
       const size = fromOldest || fromNewest ? limit : PAGE;
@@ -185,7 +185,7 @@ export class AppApi {
   async page(
     { channel, threadTs, after, limit, signal }: ReadFrom,
     cursor?: string,
-  ): Promise<{ messages: readonly WireMessage[]; next: string | undefined }> {
+  ): Promise<{ messages: readonly SlackWireMessage[]; next: string | undefined }> {
     const { messages, response_metadata } = await this.call({
       method: threadTs === undefined ? "conversations.history" : "conversations.replies",
       args: {
@@ -208,7 +208,7 @@ export class AppApi {
   async #ask(
     method: string,
     args: Readonly<Record<string, unknown>>,
-    attempt: Attempt,
+    attempt: SlackAttempt,
     signal: AbortSignal,
   ): Promise<unknown> {
     const { packages, token, apiUrl, clock, timeoutMs, debug } = this.#options;
@@ -232,6 +232,6 @@ export class AppApi {
 }
 
 /** Of a thread its replies without the root; of a channel no replies that were shown there too. */
-function isOf({ ts, thread_ts: root }: WireMessage, threadTs: string | undefined): boolean {
+function isOf({ ts, thread_ts: root }: SlackWireMessage, threadTs: string | undefined): boolean {
   return threadTs === undefined ? root === undefined || root === ts : ts !== threadTs;
 }

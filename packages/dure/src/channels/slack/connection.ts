@@ -14,7 +14,7 @@ import type { SlackPackages } from "./packages.ts";
 import type { Reader } from "./reader.ts";
 import { SilenceWatch } from "./silence.ts";
 import { Viewers } from "./viewers.ts";
-import { runSocket, type ConnectionEnd, type SocketEnvelope } from "./socket.ts";
+import { runSocket, type SocketEnd, type SocketEnvelope } from "./socket.ts";
 
 export interface AppConnectionOptions {
   /** For the log: the account, or the app that several share. */
@@ -180,7 +180,7 @@ export class AppConnection {
     await port.clock.sleep(waitMs, { signal }).catch(() => {});
   }
 
-  async #connectOnce(events: SlackEvents, signal: AbortSignal): Promise<ConnectionEnd> {
+  async #connectOnce(events: SlackEvents, signal: AbortSignal): Promise<SocketEnd> {
     try {
       await this.#options.api.whoAmI(signal);
       await this.#viewers.ask(signal);
@@ -204,7 +204,7 @@ export class AppConnection {
     return isDeaf && !signal.aborted ? { end: "refresh" } : ended;
   }
 
-  #runSocket(events: SlackEvents, signal: AbortSignal): Promise<ConnectionEnd> {
+  #runSocket(events: SlackEvents, signal: AbortSignal): Promise<SocketEnd> {
     const { packages, appToken, apiUrl, port, name, timeoutMs } = this.#options;
     const { clock, logger } = port;
     const listener = {

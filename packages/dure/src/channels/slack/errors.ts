@@ -3,7 +3,7 @@ import { isObject } from "../../kernel/json.ts";
 import { ChannelError, type ChannelFailure } from "../../rooms/channel-adapter.ts";
 
 /** What was tried, for the sentence that names it. */
-export interface Attempt {
+export interface SlackAttempt {
   /** `post a message`. */
   readonly doing: string;
   readonly channel?: string | undefined;
@@ -65,7 +65,7 @@ const NEVER_CONNECTED: readonly string[] = [
 ];
 
 /** What an error of the clients carries, each perhaps missing or of another kind. */
-interface ErrorFacts {
+interface SlackErrorFacts {
   readonly retryAfter?: unknown;
   readonly statusCode?: unknown;
   readonly data?: unknown;
@@ -76,9 +76,9 @@ interface ErrorFacts {
  * What a client threw, in the classes of docs/spec/collaboration §6. Pure. Recognised by what it
  * carries, so that the clients need not be loaded here.
  */
-export function toChannelError(error: unknown, attempt: Attempt): ChannelError {
+export function toChannelError(error: unknown, attempt: SlackAttempt): ChannelError {
   if (error instanceof ChannelError) return error;
-  const facts = isObject(error) || error instanceof Error ? (error as ErrorFacts) : {};
+  const facts = isObject(error) || error instanceof Error ? (error as SlackErrorFacts) : {};
   const where = attempt.channel === undefined ? "" : ` in channel ${attempt.channel}`;
   const failed = `Slack did not ${attempt.doing}${where}`;
   if (typeof facts.retryAfter === "number") return tooOften(failed, facts.retryAfter, error);

@@ -182,10 +182,10 @@ export class SlackEvents {
   }
 }
 
-type Change = Parameters<ChannelPort["placeChanged"]>[1];
+type PlaceChange = Parameters<ChannelPort["placeChanged"]>[1];
 
 /** Pure. Undefined: it concerns another member. */
-function changeOf(event: ChannelEvent, self: string | undefined): Change | undefined {
+function changeOf(event: ChannelEvent, self: string | undefined): PlaceChange | undefined {
   const id = typeof event.channel === "string" ? event.channel : event.channel.id;
   const place: PlaceAddress = { adapter: SLACK, channel: id };
   switch (event.type) {
@@ -209,7 +209,7 @@ function changeOf(event: ChannelEvent, self: string | undefined): Change | undef
 
 // --- presses
 
-interface PressParts {
+interface SlackPressParts {
   readonly name: string;
   readonly port: ChannelPort;
   readonly reader: Reader;
@@ -221,10 +221,10 @@ const MAX_PRESSES = 100;
 
 /** Answers the buttons that people press. */
 class Presses {
-  readonly #parts: PressParts;
+  readonly #parts: SlackPressParts;
   #count = 0;
 
-  constructor(parts: PressParts) {
+  constructor(parts: SlackPressParts) {
     this.#parts = parts;
   }
 

@@ -12,7 +12,7 @@ import type { AppApi } from "./app-api.ts";
 import { toChannelError } from "./errors.ts";
 import { idOf, threadTsOf } from "./mapping.ts";
 import { MOST_SEARCHED } from "./search.ts";
-import { fileAnswer, plainAnswer, uploadAnswer, type WireMessage } from "./wire.ts";
+import { fileAnswer, plainAnswer, uploadAnswer, type SlackWireMessage } from "./wire.ts";
 
 /** Source: docs.slack.dev/reference/objects/file-object (`url_private`), and GovSlack. */
 const HOSTS: ReadonlySet<string> = new Set(["files.slack.com", "files.slack-gov.com"]);
@@ -134,7 +134,7 @@ export async function findSlackFiles(
   const threadTs = threadTsOf(post.place);
   const messages = await api.read({ channel, threadTs, after, limit: MOST_SEARCHED, signal });
   const sizes = sizesOf((post.files ?? []).map(({ bytes }) => bytes.length));
-  const isIt = ({ user, files }: WireMessage): boolean =>
+  const isIt = ({ user, files }: SlackWireMessage): boolean =>
     user === userId && sizesOf((files ?? []).map(({ size }) => size ?? 0)) === sizes;
   const found = messages.find(isIt);
   if (found) return { found: "yes", platformId: idOf(channel, found.ts) };

@@ -7,7 +7,7 @@ import {
 } from "../../rooms/channel-adapter.ts";
 import { cutText } from "../../rooms/text.ts";
 import { fromSlackText, mentionsIn, toSlackText } from "./text.ts";
-import type { WireMessage } from "./wire.ts";
+import type { SlackWireMessage } from "./wire.ts";
 
 /** The name of this adapter in every place's address. */
 export const SLACK = "slack";
@@ -56,7 +56,7 @@ export function threadTsOf({ thread }: PlaceAddress): string | undefined {
 /** Where a message stands; a root of a thread stands in its channel. */
 export function placeOf(
   channel: string,
-  { ts, thread_ts: root }: Pick<WireMessage, "ts" | "thread_ts">,
+  { ts, thread_ts: root }: Pick<SlackWireMessage, "ts" | "thread_ts">,
   isDirect: boolean,
 ): PlaceAddress {
   return {
@@ -76,12 +76,12 @@ export interface Seen {
 }
 
 /** Whether it was written, rather than told by the platform or made by us to open a thread. */
-export function isWritten({ subtype, metadata }: WireMessage): boolean {
+export function isWritten({ subtype, metadata }: SlackWireMessage): boolean {
   return WRITTEN.has(subtype ?? "") && metadata?.event_type !== THREAD_EVENT;
 }
 
 /** A message in the words of rooms. Pure. */
-export function toInbound(message: WireMessage, seen: Seen): InboundMessage {
+export function toInbound(message: SlackWireMessage, seen: Seen): InboundMessage {
   const { place, author, text, threadName } = seen;
   const key = message.metadata?.event_payload?.["key"];
   return {
@@ -98,7 +98,7 @@ export function toInbound(message: WireMessage, seen: Seen): InboundMessage {
 }
 
 /** The name of a thread: how its root begins. */
-export function threadNameOf(root: WireMessage, length: number): string | undefined {
+export function threadNameOf(root: SlackWireMessage, length: number): string | undefined {
   const [line = ""] = fromSlackText(root.text ?? "")
     .trim()
     .split("\n");
@@ -158,7 +158,7 @@ function actionsOf(buttons: NonNullable<OutgoingPost["buttons"]>): object[] {
 /** Of these Slack has no bytes: a link elsewhere, or a file that is gone. */
 const WITHOUT_BYTES: ReadonlySet<string> = new Set(["external", "tombstone", "hidden_by_limit"]);
 
-function toAttachment(file: NonNullable<WireMessage["files"]>[number]): Attachment[] {
+function toAttachment(file: NonNullable<SlackWireMessage["files"]>[number]): Attachment[] {
   const url = file.permalink ?? file.url_private;
   if (!url) return [];
   return [

@@ -20,7 +20,7 @@ import {
   type Seen,
 } from "./mapping.ts";
 import { fromSlackText, withoutAppMention } from "./text.ts";
-import { channelAnswer, type WireChannel, type WireMessage } from "./wire.ts";
+import { channelAnswer, type SlackWireChannel, type SlackWireMessage } from "./wire.ts";
 
 /** Characters of a thread's name. */
 export const THREAD_NAME_LENGTH = 100;
@@ -118,7 +118,7 @@ export class Reader {
   }
 
   /** Author, text and name of the thread of a message. */
-  async see(message: WireMessage, place: PlaceAddress, signal: AbortSignal): Promise<Seen> {
+  async see(message: SlackWireMessage, place: PlaceAddress, signal: AbortSignal): Promise<Seen> {
     const threadName =
       place.thread === undefined ? undefined : await this.#threadName(place.thread, signal);
     const author = await this.#author(message, signal);
@@ -127,7 +127,7 @@ export class Reader {
   }
 
   /** As dure keeps it. */
-  textOf(message: WireMessage): string {
+  textOf(message: SlackWireMessage): string {
     const text = fromSlackText(message.text ?? "");
     const personas = this.#personas();
     if (personas.length === 0 || this.self === undefined) return text;
@@ -153,7 +153,7 @@ export class Reader {
   }
 
   /** None where they may not be read: that is told when the channel itself is read. */
-  async #newestOf(channel: string, signal: AbortSignal): Promise<readonly WireMessage[]> {
+  async #newestOf(channel: string, signal: AbortSignal): Promise<readonly SlackWireMessage[]> {
     try {
       const { messages } = await patiently(this.#clock, signal, () =>
         this.api.page({ channel, limit: THREAD_ROOTS, signal }),
@@ -166,7 +166,7 @@ export class Reader {
     }
   }
 
-  #inUse(channel: string, root: WireMessage): readonly ThreadInUse[] {
+  #inUse(channel: string, root: SlackWireMessage): readonly ThreadInUse[] {
     const newest = root.latest_reply;
     if (!newest || Number(newest) * 1000 < this.#clock.now() - IN_USE_MS) return [];
     const thread = idOf(channel, root.ts);
@@ -207,7 +207,10 @@ export class Reader {
   }
 
   /** Undefined: the app may not ask. */
-  async #channelIfAllowed(channel: string, signal: AbortSignal): Promise<WireChannel | undefined> {
+  async #channelIfAllowed(
+    channel: string,
+    signal: AbortSignal,
+  ): Promise<SlackWireChannel | undefined> {
     try {
       return await this.#channel(channel, signal);
     } catch (error) {
@@ -216,7 +219,7 @@ export class Reader {
     }
   }
 
-  async #channel(channel: string, signal: AbortSignal): Promise<WireChannel> {
+  async #channel(channel: string, signal: AbortSignal): Promise<SlackWireChannel> {
     const found = await patiently(this.#clock, signal, () =>
       this.api.call({
         method: "conversations.info",
@@ -230,7 +233,7 @@ export class Reader {
     return found.channel;
   }
 
-  async #author(message: WireMessage, signal: AbortSignal): Promise<InboundMessage["author"]> {
+  async #author(message: SlackWireMessage, signal: AbortSignal): Promise<InboundMessage["author"]> {
     const { user, bot_id: bot, username } = message;
     const platformId = user ?? bot ?? "unknown";
     const isBot = (bot ?? undefined) !== undefined;
@@ -242,7 +245,7 @@ export class Reader {
   }
 
   /** The agent of ours that said it through an app that several share. */
-  #personaOf({ user, bot_id: bot, username, metadata }: WireMessage): string | undefined {
+  #personaOf({ user, bot_id: bot, username, metadata }: SlackWireMessage): string | undefined {
     const personas = this.#personas();
     const identity = this.api.identity;
     const isOurs = user === identity?.userId || (bot ?? "-") === identity?.botId;
@@ -273,7 +276,7 @@ export class Reader {
     channel: string,
     threadTs: string,
     signal: AbortSignal,
-  ): Promise<readonly WireMessage[]> {
+  ): Promise<readonly SlackWireMessage[]> {
     try {
       const { messages } = await patiently(this.#clock, signal, () =>
         this.api.page({ channel, threadTs, limit: 1, signal }),

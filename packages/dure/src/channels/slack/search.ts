@@ -1,7 +1,7 @@
 import { ChannelError, type FoundOnPlatform } from "../../rooms/channel-adapter.ts";
 import type { AppApi } from "./app-api.ts";
 import { idOf } from "./mapping.ts";
-import type { WireMessage } from "./wire.ts";
+import type { SlackWireMessage } from "./wire.ts";
 
 /** How far the platform's clock may be behind ours, seconds. */
 const CLOCK_SKEW_S = 60;
@@ -9,7 +9,7 @@ const CLOCK_SKEW_S = 60;
 export const MOST_SEARCHED = 2000;
 
 /** What is looked for: a message of this app with this key. */
-export interface Wanted {
+export interface WantedMessages {
   readonly channel: string;
   readonly threadTs?: string | undefined;
   /** Kind of its metadata. */
@@ -25,7 +25,7 @@ export interface Wanted {
  */
 export async function searchMessage(
   api: AppApi,
-  { channel, threadTs, event, key, after }: Wanted,
+  { channel, threadTs, event, key, after }: WantedMessages,
   signal: AbortSignal,
 ): Promise<FoundOnPlatform> {
   const { userId, botId } = await api.whoAmI(signal);
@@ -36,7 +36,7 @@ export async function searchMessage(
     limit: MOST_SEARCHED,
     signal,
   });
-  const isIt = ({ user, bot_id: bot, metadata }: WireMessage): boolean =>
+  const isIt = ({ user, bot_id: bot, metadata }: SlackWireMessage): boolean =>
     (user === userId || bot === botId) &&
     metadata?.event_type === event &&
     metadata.event_payload?.["key"] === key;

@@ -81,7 +81,7 @@ interface App {
   readonly connection: AppConnection;
 }
 
-interface Started {
+interface StartedSlack {
   readonly port: ChannelPort;
   readonly packages: SlackPackages;
 }
@@ -107,7 +107,7 @@ export class SlackAdapter implements ChannelAdapter {
   readonly #accounts = new Map<string, ChannelAccount>();
   readonly #running = new Set<Promise<void>>();
   readonly #stopped = new AbortController();
-  #started: Started | undefined;
+  #started: StartedSlack | undefined;
 
   constructor(options: SlackOptions) {
     this.#options = options;
@@ -322,7 +322,7 @@ export class SlackAdapter implements ChannelAdapter {
     return checkApp({ api, socketApi, channels, hasPersonas }, account, signal);
   }
 
-  #ready(): Started {
+  #ready(): StartedSlack {
     if (this.#started === undefined) {
       throw new DureError("SLACK_NOT_STARTED", "The Slack adapter has not been started.", {
         hint: "Call start(port) first.",

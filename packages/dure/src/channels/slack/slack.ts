@@ -1,6 +1,6 @@
 import { botTokenOf } from "../../kernel/bot-tokens.ts";
 import type { ChannelEnvironment, ChannelKind } from "../channel-kind.ts";
-import { refuseSharedTokens, type NamedToken } from "../shared-tokens.ts";
+import { refuseSharedTokens, type SharedToken } from "../shared-tokens.ts";
 import { SLACK } from "./mapping.ts";
 import type { SlackTokens } from "./slack-adapter.ts";
 
@@ -51,7 +51,7 @@ function refuseShared(agents: readonly string[], environment: ChannelEnvironment
   const variable = (name: string): string | undefined => environment.variable?.(name);
   const own = agents.filter((agent) => tokensOf(agent, environment)?.isShared === false);
   const shared = agents.filter((agent) => tokensOf(agent, environment)?.isShared === true);
-  const named = (agent: string | undefined, name: string): readonly NamedToken[] => {
+  const named = (agent: string | undefined, name: string): readonly SharedToken[] => {
     const token = variable(name);
     return agent === undefined || !token ? [] : [{ agent, variable: name, token }];
   };

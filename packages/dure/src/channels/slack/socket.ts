@@ -8,7 +8,7 @@ import { SLACK_API, slackLogger, type SlackPackages } from "./packages.ts";
 import { envelope } from "./wire.ts";
 
 /** Why a connection ended. */
-export type ConnectionEnd =
+export type SocketEnd =
   | { readonly end: "stopped" }
   | { readonly end: "refused"; readonly detail: string }
   /** The platform asked for a new one: it does so every few hours. */
@@ -49,7 +49,7 @@ const CLOSE_MS = 2000;
  * One connection of Socket Mode by the official client, until it ends. It does not reconnect by
  * itself: its own reconnection rejects a promise that none of us holds, which ends the process.
  */
-export async function runSocket(parts: SocketParts, signal: AbortSignal): Promise<ConnectionEnd> {
+export async function runSocket(parts: SocketParts, signal: AbortSignal): Promise<SocketEnd> {
   const over = new AbortController();
   const ended = Promise.withResolvers<void>();
   let refreshed = false;
@@ -148,7 +148,7 @@ function tell({ listener, logger, name }: SocketParts, event: unknown): void {
   listener.heard({ ...body, acknowledge });
 }
 
-function endOf(error: unknown): ConnectionEnd {
+function endOf(error: unknown): SocketEnd {
   const data = isObject(error) || error instanceof Error ? (error as { data?: unknown }).data : "";
   const word = isObject(data) ? String(data["error"]) : undefined;
   if (word !== undefined && failureOf(word) === "credential") {

@@ -43,7 +43,7 @@ export const wireMessage = z.object({
   files: z.array(file).nullish(),
   metadata: metadata.nullish(),
 });
-export type WireMessage = z.output<typeof wireMessage>;
+export type SlackWireMessage = z.output<typeof wireMessage>;
 
 /** Source: …/events/message, and its subtypes message_changed and message_deleted. */
 export const messageEvent = wireMessage.extend({
@@ -153,7 +153,7 @@ export const channelAnswer = z.object({
     is_mpim: z.boolean().nullish(),
   }),
 });
-export type WireChannel = z.output<typeof channelAnswer>["channel"];
+export type SlackWireChannel = z.output<typeof channelAnswer>["channel"];
 /** Source: …/methods/apps.connections.open. */
 export const connectionAnswer = z.object({ url: z.string() });
 /** Source: …/methods/files.info. */

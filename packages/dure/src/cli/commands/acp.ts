@@ -7,7 +7,7 @@ import type { CommandSpec, CommonOptions } from "./command.ts";
 import { declareWorker, workerOf, type WorkerOptions } from "./task.ts";
 import { optional, repositoryFrom, wholeNumber } from "./values.ts";
 
-interface AcpOptions extends CommonOptions, WorkerOptions {
+interface AcpCommandOptions extends CommonOptions, WorkerOptions {
   readonly own?: readonly string[];
   readonly accept?: string;
   readonly test?: readonly string[];
@@ -39,7 +39,7 @@ export const ACP: CommandSpec = {
         "the repository of tasks (default: the editor's folder)",
         repositoryFrom,
       ),
-  run: (context) => async (options: AcpOptions) => {
+  run: (context) => async (options: AcpCommandOptions) => {
     const task = taskModeOf(options);
     const { serveAcp } = await import("../acp.ts");
     // Anew for each call: the team may have been started again at another port.
@@ -50,7 +50,7 @@ export const ACP: CommandSpec = {
 };
 
 /** Undefined: no tasks are offered. Throws `USAGE`. */
-function taskModeOf(options: AcpOptions): TaskMode | undefined {
+function taskModeOf(options: AcpCommandOptions): TaskMode | undefined {
   const { own: owns, accept: acceptance, test: tests = [], repo: repository } = options;
   if (owns === undefined && acceptance === undefined) return undefined;
   if (owns === undefined || acceptance === undefined) {

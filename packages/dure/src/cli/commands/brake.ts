@@ -1,4 +1,4 @@
-import type { CommandGroup, CommandSpec, CommonOptions, PersonOptions } from "./command.ts";
+import type { CommandGroup, CommandSpec, CommonOptions, AsPersonOptions } from "./command.ts";
 import { clientCommand, personCommand } from "./command-input.ts";
 
 export const PAUSE: CommandSpec = {
@@ -7,7 +7,7 @@ export const PAUSE: CommandSpec = {
   examples: ["dure pause eden", "dure pause eden --as 민준"],
   worksOn: "server-as-person",
   declare: (command) => command.argument("<agent>"),
-  run: (context) => async (agent: string, options: PersonOptions) => {
+  run: (context) => async (agent: string, options: AsPersonOptions) => {
     const { pauseAgent } = await import("../brake.ts");
     return pauseAgent(agent, true, await personCommand(context, options));
   },
@@ -19,7 +19,7 @@ export const RESUME: CommandSpec = {
   examples: ["dure resume eden"],
   worksOn: "server-as-person",
   declare: (command) => command.argument("<agent>"),
-  run: (context) => async (agent: string, options: PersonOptions) => {
+  run: (context) => async (agent: string, options: AsPersonOptions) => {
     const { pauseAgent } = await import("../brake.ts");
     return pauseAgent(agent, false, await personCommand(context, options));
   },
@@ -31,7 +31,7 @@ const room: CommandSpec = {
   examples: ["dure stop room web:general"],
   worksOn: "server-as-person",
   declare: (command) => command.argument("<id>"),
-  run: (context) => async (id: string, options: PersonOptions) => {
+  run: (context) => async (id: string, options: AsPersonOptions) => {
     const { stopPlace } = await import("../brake.ts");
     return stopPlace("room", id, await personCommand(context, options));
   },
@@ -43,7 +43,7 @@ const thread: CommandSpec = {
   examples: ["dure stop thread thread_01K…"],
   worksOn: "server-as-person",
   declare: (command) => command.argument("<id>"),
-  run: (context) => async (id: string, options: PersonOptions) => {
+  run: (context) => async (id: string, options: AsPersonOptions) => {
     const { stopPlace } = await import("../brake.ts");
     return stopPlace("thread", id, await personCommand(context, options));
   },

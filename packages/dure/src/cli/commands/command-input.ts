@@ -1,7 +1,7 @@
 /** What the code of the commands works with. */
 import path from "node:path";
 import { connect, environmentOf, serverOf } from "../connect.ts";
-import type { CommandContext, CommonOptions, PersonOptions } from "./command.ts";
+import type { CommandContext, CommonOptions, AsPersonOptions } from "./command.ts";
 
 /** Of a command that works in the team's folder. */
 export function folderCommand({ output }: CommandContext, { dir }: CommonOptions) {
@@ -14,7 +14,7 @@ export async function clientCommand({ output }: CommandContext, options: CommonO
 }
 
 /** Of a command that calls the server in the name of a person. */
-export async function personCommand(context: CommandContext, options: PersonOptions) {
+export async function personCommand(context: CommandContext, options: AsPersonOptions) {
   const command = await clientCommand(context, options);
   const { token } = await serverOf(options);
   const person = token === undefined ? (options.as ?? "operator") : options.as;

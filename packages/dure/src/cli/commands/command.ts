@@ -38,7 +38,7 @@ export interface CommonOptions {
 }
 
 /** Options of a command that acts in the name of a person. */
-export interface PersonOptions extends CommonOptions {
+export interface AsPersonOptions extends CommonOptions {
   readonly as?: string;
 }
 

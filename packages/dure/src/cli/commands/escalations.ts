@@ -60,7 +60,7 @@ const show: CommandSpec = {
   },
 };
 
-interface Given {
+interface EscalationOptions {
   readonly note?: string;
   readonly input?: string;
 }
@@ -80,7 +80,7 @@ const answer: CommandSpec = {
       .argument("<value>")
       .option("--note <text>", "a hint or a reason that goes with it")
       .option("--input <json>", "other arguments for the call that it allows"),
-  run: (context) => async (id: string, value: string, given: CommonOptions & Given) => {
+  run: (context) => async (id: string, value: string, given: CommonOptions & EscalationOptions) => {
     const { note, input, ...options } = given;
     const { answerEscalation } = await import("../escalations.ts");
     const command = await clientCommand(context, options);

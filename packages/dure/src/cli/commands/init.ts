@@ -5,7 +5,7 @@ import { Option } from "commander";
 import { DURE_VERSION } from "../../team/version.ts";
 import { readEnvironment, terminalLocale } from "../../team/environment.ts";
 import type { Finding } from "../doctor/finding.ts";
-import type { InitAnswers, Provider } from "../init-answers.ts";
+import type { InitAnswers, FirstProvider } from "../init-answers.ts";
 import type { MadeWords } from "../init-words.ts";
 import { languageOf } from "../language.ts";
 import { EXIT, type Output } from "../output.ts";
@@ -138,7 +138,7 @@ async function answersOf(
 }
 
 /** At the address that the team will use. */
-async function tryKey(provider: Provider, key: string, signal: AbortSignal): Promise<Finding> {
+async function tryKey(provider: FirstProvider, key: string, signal: AbortSignal): Promise<Finding> {
   const { tryModel } = await import("../doctor/models.ts");
   const { FIRST_MODELS } = await import("../init-answers.ts");
   const environment = { ...readEnvironment(), [`${provider}ApiKey` as const]: key };

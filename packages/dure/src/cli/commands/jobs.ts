@@ -5,7 +5,7 @@ import type {
   CommandSpec,
   CommonOptions,
   PageOptions,
-  PersonOptions,
+  AsPersonOptions,
 } from "./command.ts";
 import { clientCommand } from "./command-input.ts";
 import { optional, wholeNumber } from "./values.ts";
@@ -163,7 +163,7 @@ const speak: CommandSpec = {
   declare: (command) => command.argument("<id>").argument("<text>"),
   run:
     (context) =>
-    async (id: string, text: string, { as, ...options }: PersonOptions) => {
+    async (id: string, text: string, { as, ...options }: AsPersonOptions) => {
       const { speakIntoJob } = await import("../jobs.ts");
       const command = await clientCommand(context, options);
       return speakIntoJob(id, text, { ...command, person: as });

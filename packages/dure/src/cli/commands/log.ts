@@ -4,7 +4,7 @@ import { connect } from "../connect.ts";
 import type { CommandSpec, CommonOptions, PageOptions } from "./command.ts";
 import { optional, partsOfList, wholeNumber } from "./values.ts";
 
-interface EventsOptions extends CommonOptions {
+interface LogOptions extends CommonOptions {
   readonly follow?: true;
   readonly types?: string[];
   readonly session?: string;
@@ -28,7 +28,7 @@ export const EVENTS: CommandSpec = {
       .option("--since <position>", "continue behind this event's id"),
   run:
     ({ output }) =>
-    async (options: EventsOptions) => {
+    async (options: LogOptions) => {
       const { follow, types, session, job, role, since } = options;
       const { showEvents } = await import("../events.ts");
 

@@ -1,6 +1,6 @@
 import { DEFAULT_GROUPS, readGroups, TOOL_GROUPS } from "../../mcp-server/team-tool.ts";
 import { folderCommand, personCommand } from "./command-input.ts";
-import type { CommandSpec, CommonOptions, PersonOptions } from "./command.ts";
+import type { CommandSpec, CommonOptions, AsPersonOptions } from "./command.ts";
 
 const LOGIN: CommandSpec = {
   name: "login",
@@ -55,7 +55,7 @@ export const MCP: CommandSpec = {
     ),
   run:
     (context) =>
-    async ({ tools, ...options }: PersonOptions & { readonly tools?: string }) => {
+    async ({ tools, ...options }: AsPersonOptions & { readonly tools?: string }) => {
       const groups = tools === undefined ? DEFAULT_GROUPS : readGroups(tools, "--tools");
       const { serveMcp } = await import("../mcp.ts");
       const connect = async () => {

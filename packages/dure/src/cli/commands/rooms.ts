@@ -1,4 +1,4 @@
-import type { CommandGroup, CommandSpec, PageOptions, PersonOptions } from "./command.ts";
+import type { CommandGroup, CommandSpec, PageOptions, AsPersonOptions } from "./command.ts";
 import { personCommand } from "./command-input.ts";
 import { optional, wholeNumber } from "./values.ts";
 
@@ -13,7 +13,7 @@ const list: CommandSpec = {
       .option("--cursor <cursor>", "go on behind an earlier list"),
   run:
     (context) =>
-    async ({ limit, cursor, ...options }: PersonOptions & PageOptions) => {
+    async ({ limit, cursor, ...options }: AsPersonOptions & PageOptions) => {
       const { listRooms } = await import("../rooms.ts");
       const command = await personCommand(context, options);
       return listRooms({ limit: optional(limit, wholeNumber), cursor }, command);
@@ -26,7 +26,7 @@ const post: CommandSpec = {
   examples: ['dure rooms post web:general "@루다 이것 확인해줘" --as 민준'],
   worksOn: "server-as-person",
   declare: (command) => command.argument("<place>").argument("<text>"),
-  run: (context) => async (place: string, text: string, options: PersonOptions) => {
+  run: (context) => async (place: string, text: string, options: AsPersonOptions) => {
     const { postMessage } = await import("../rooms.ts");
     const command = await personCommand(context, options);
     return postMessage(place, text, command);
@@ -39,7 +39,7 @@ const resume: CommandSpec = {
   examples: ["dure rooms resume thread_01K…"],
   worksOn: "server-as-person",
   declare: (command) => command.argument("<place>"),
-  run: (context) => async (place: string, options: PersonOptions) => {
+  run: (context) => async (place: string, options: AsPersonOptions) => {
     const { resumePlace } = await import("../rooms.ts");
     const command = await personCommand(context, options);
     return resumePlace(place, command);

@@ -4,7 +4,7 @@ import path from "node:path";
 import { importModule } from "../../engine/files/import-module.ts";
 import { systemClock } from "../../kernel/clock.ts";
 import { messageOf } from "../../kernel/errors.ts";
-import { isAgent, tryAgent, type AgentSpec, type AgentTrial } from "../../plans/agents/trial.ts";
+import { isAgent, tryAgent, type AcpAgentSpec, type AgentTrial } from "../../plans/agents/trial.ts";
 import { rolesOf, type NetworkFacts } from "../../plans/network-needs.ts";
 import { planFilesIn, readPlanFile } from "../../plans/plan-folder.ts";
 import type { Plan } from "../../plans/plan.ts";
@@ -36,7 +36,7 @@ async function plansIn(folder: string): Promise<readonly Plan[]> {
 }
 
 /** Each agent of these plans once. */
-export function agentsOf(plans: readonly Plan[]): readonly AgentSpec[] {
+export function agentsOf(plans: readonly Plan[]): readonly AcpAgentSpec[] {
   const specs = plans.flatMap((plan) => rolesOf(plan).map(([, spec]) => spec));
   const agents = new Map(specs.filter(isAgent).map((spec) => [JSON.stringify(spec), spec]));
   return [...agents.values()].slice(0, MOST);
@@ -44,7 +44,7 @@ export function agentsOf(plans: readonly Plan[]): readonly AgentSpec[] {
 
 /** Asks each agent one question in the sandbox: program, version, login and model show here. */
 export async function checkAgents(
-  agents: readonly AgentSpec[],
+  agents: readonly AcpAgentSpec[],
   network: NetworkFacts,
   { filesByModes }: WorkerBounds = {},
 ): Promise<readonly Finding[]> {

@@ -147,7 +147,7 @@ export const PLANS_EN = {
     held: (run: string, port: string) =>
       `${port} waits for your approval: dure plan review ${run} ${port}`,
     port: (status: string, tries: string, spent: string) => `${status}, ${tries} tries, ${spent}`,
-    violation: ({ member, path, wanted, because, found }: Violation) =>
+    violation: ({ member, path, wanted, because, found }: ViolationWords) =>
       `  ! ${member} wanted to ${wanted} ${path}: ${because} ` +
       `(${found === "request" ? "refused" : "not taken"})`,
     tokens: (count: number) => `${count} tokens`,
@@ -170,7 +170,7 @@ export const PLANS_EN = {
       `tests: ${passed} passed, ${failed} failed, ${skipped} skipped`,
     audit: "isolation: audit. Nothing keeps workers from other files.",
     unproven: "its tests pass without its work too",
-    promises: ({ network, user, isOtherUser, files, memory, cpu }: Promises) => {
+    promises: ({ network, user, isOtherUser, files, memory, cpu }: SandboxPromises) => {
       const where = network === "enforced" ? "a network of their own" : "the machine's network";
       const who = isOtherUser ? `user ${user}, who is not dure's` : "dure's own user";
       const kept = {
@@ -224,7 +224,7 @@ export const PLANS_EN = {
     noneSoOld: "There is no run that ended so long ago.",
     keptWhy: "What was kept is on no branch or in no commit: merge it, or clean it with --force.",
     branchMoved: "The branch has moved: the tests run on the merged tree first.",
-    merged: (run: string, { kind, target, commit, folder }: Merged) => {
+    merged: (run: string, { kind, target, commit, folder }: MergedWords) => {
       const how = {
         merged: "merged",
         "fast-forward": "merged (fast-forward)",
@@ -275,7 +275,7 @@ interface Feedback {
   readonly total: number;
 }
 
-interface Violation {
+interface ViolationWords {
   readonly member: string;
   readonly path: string;
   readonly wanted: string;
@@ -283,7 +283,7 @@ interface Violation {
   readonly found: string;
 }
 
-interface Promises {
+interface SandboxPromises {
   readonly network: string;
   readonly user: number | string;
   readonly isOtherUser: boolean;
@@ -303,7 +303,7 @@ interface Approved {
   readonly needed: number;
 }
 
-interface Merged {
+interface MergedWords {
   readonly kind: "merged" | "fast-forward" | "already";
   readonly target: string;
   readonly commit: string;

@@ -19,9 +19,9 @@ export interface CliWords {
   readonly help: HelpWords;
   /** What other parts of dure say in English; as it is where this language has no words for it. */
   readonly said: (english: string) => string;
-  readonly refusal: (refusal: Refusal) => RefusalWords;
+  readonly refusal: (refusal: RefusedCommand) => RefusalWords;
   /** Why a run, or a port of it, stands as it does. */
-  readonly reason: (because: Refusal) => string;
+  readonly reason: (because: RefusedCommand) => string;
   /** What commander says to a wrong command line. */
   readonly usage: (english: string) => string;
 }
@@ -34,7 +34,7 @@ interface HelpWords {
   readonly examples: (count: number) => string;
 }
 
-interface Refusal {
+interface RefusedCommand {
   readonly code: string;
   readonly message: string;
   readonly hint?: string | undefined;

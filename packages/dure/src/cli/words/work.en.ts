@@ -65,7 +65,7 @@ export const WORK_EN = {
       `${agent} is paused: no new model call of it begins; what is asked of it waits`,
     goesOn: (agent: string) => `${agent} goes on with what waits for it`,
     nothingRan: (place: string) => `nothing ran in ${place}`,
-    stopped: (place: string, { answers, requests, jobs }: Stopped) =>
+    stopped: (place: string, { answers, requests, jobs }: StoppedWords) =>
       `stopped in ${place}: ${answers} answers, ${requests} requests, ${jobs} jobs`,
   },
 
@@ -99,7 +99,7 @@ export const WORK_EN = {
     watching: "Watching.",
     watchingNone: "Nothing waits for a decision; watching.",
     answers: (answers: string) => `answers: ${answers}`,
-    ended: ({ status, value, by, note }: Ended) => {
+    ended: ({ status, value, by, note }: EndedJob) => {
       const who = by === null ? "" : ` by ${by}`;
       return `${status}: ${value}${who}${note === undefined ? "" : `: "${note}"`}`;
     },
@@ -123,7 +123,7 @@ export const WORK_EN = {
 
   document: {
     marks: { added: "added    ", refused: "refused  ", removed: "removed  " },
-    counts: (base: string, { added, same, removed, failed }: Counts) =>
+    counts: (base: string, { added, same, removed, failed }: JobCounts) =>
       `${base}: ${added} added, ${same} as they were, ${removed} removed, ${failed} refused`,
     noBase: "The team has no base: knowledge: { handbook: {} }",
     base: (name: string, documents: number, parts: number) =>
@@ -138,20 +138,20 @@ export const WORK_EN = {
 
 export type WorkWords = typeof WORK_EN;
 
-interface Stopped {
+interface StoppedWords {
   readonly answers: number;
   readonly requests: number;
   readonly jobs: number;
 }
 
-interface Ended {
+interface EndedJob {
   readonly status: string;
   readonly value: string;
   readonly by: string | null;
   readonly note: string | undefined;
 }
 
-interface Counts {
+interface JobCounts {
   readonly added: number;
   readonly same: number;
   readonly removed: number;

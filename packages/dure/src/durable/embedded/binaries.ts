@@ -18,7 +18,7 @@ export interface Binaries {
   readonly postgres: string;
 }
 
-interface Link {
+interface LibraryLink {
   readonly source: string;
   readonly target: string;
 }
@@ -123,11 +123,11 @@ async function complete(native: string): Promise<boolean> {
 }
 
 /** The package names its links as `native/lib/…`, from its root. */
-async function readLinks(native: string): Promise<readonly Link[]> {
+async function readLinks(native: string): Promise<readonly LibraryLink[]> {
   const file = join(native, "pg-symlinks.json");
   if (!existsSync(file)) return [];
 
-  const links = JSON.parse(await readFile(file, "utf8")) as Link[];
+  const links = JSON.parse(await readFile(file, "utf8")) as LibraryLink[];
   const locate = (path: string): string => join(native, relative("native", path));
 
   return links.map(({ source, target }) => ({ source: locate(source), target: locate(target) }));

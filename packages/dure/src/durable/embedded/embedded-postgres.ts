@@ -8,7 +8,12 @@ import { makeFolder } from "../make-folder.ts";
 import type { Logger } from "../../kernel/logger.ts";
 import type { DatabaseConnection } from "../database.ts";
 import { ensureCaretaker, IDLE_MS } from "./caretaker.ts";
-import { ensureServer, stopServer, type RunningServer, type ServerOptions } from "./server.ts";
+import {
+  ensureServer,
+  stopServer,
+  type EmbeddedServer,
+  type EmbeddedServerOptions,
+} from "./server.ts";
 import { connectionOf, urlOf } from "./settings.ts";
 import { acquireStartLock } from "./start-lock.ts";
 
@@ -59,14 +64,17 @@ export class EmbeddedPostgres {
   readonly url: string;
   /** Whether the server was already running when we came. */
   readonly reused: boolean;
-  readonly #options: ServerOptions & { readonly idleMs: number };
+  readonly #options: EmbeddedServerOptions & { readonly idleMs: number };
   #cancelCare: Cancel = () => {};
-  #server: RunningServer | undefined;
+  #server: EmbeddedServer | undefined;
   #restarting: Promise<void> | undefined;
   #stopping: Promise<void> | undefined;
   readonly #stopped = new AbortController();
 
-  private constructor(options: ServerOptions & { readonly idleMs: number }, server: RunningServer) {
+  private constructor(
+    options: EmbeddedServerOptions & { readonly idleMs: number },
+    server: EmbeddedServer,
+  ) {
     this.#options = options;
     this.connection = connectionOf(server.settings);
     this.url = urlOf(this.connection);
@@ -139,7 +147,7 @@ export class EmbeddedPostgres {
   }
 
   /** Resolves when a caretaker has begun: a user that is killed from then on leaves it behind. */
-  async #watch(server: RunningServer): Promise<void> {
+  async #watch(server: EmbeddedServer): Promise<void> {
     this.#server = server;
     this.#cancelCare();
     this.#cancelCare = this.#options.clock.every(CARE_EVERY, () => void this.#care(server));
@@ -156,7 +164,7 @@ export class EmbeddedPostgres {
   }
 
   /** Replaces a killed caretaker. If it cannot start, users go on working. */
-  async #care({ session }: RunningServer): Promise<void> {
+  async #care({ session }: EmbeddedServer): Promise<void> {
     const { home, idleMs, logger } = this.#options;
     if (idleMs === 0 || this.#stopped.signal.aborted) return;
 
@@ -202,7 +210,7 @@ export class EmbeddedPostgres {
 }
 
 /** Under the start lock: the server runs, and we are counted. */
-async function join(options: ServerOptions): Promise<RunningServer> {
+async function join(options: EmbeddedServerOptions): Promise<EmbeddedServer> {
   const { home, clock, signal } = options;
   const release = await acquireStartLock(lockFolder(home), { clock, signal });
 

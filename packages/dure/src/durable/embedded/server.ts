@@ -29,7 +29,7 @@ import {
   type ServerSettings,
 } from "./settings.ts";
 
-export interface ServerOptions {
+export interface EmbeddedServerOptions {
   /** Absolute; holds `pg` (data), `postgres.json`, `pg.log`, `run` (socket), `start` (lock). */
   readonly home: string;
   /** False gives up safety against a power cut (not against kill -9) for speed: for tests only. */
@@ -39,7 +39,7 @@ export interface ServerOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-export interface RunningServer {
+export interface EmbeddedServer {
   readonly settings: ServerSettings;
   /** The postmaster. */
   readonly pid: number;
@@ -65,7 +65,7 @@ const LONGEST_LOG = 10 * 1024 * 1024;
  * the data folder if needed. Call it under the folder's start lock. Every step can be repeated
  * after a kill at any point.
  */
-export async function ensureServer(options: ServerOptions): Promise<RunningServer> {
+export async function ensureServer(options: EmbeddedServerOptions): Promise<EmbeddedServer> {
   const { home, clock, logger, signal } = options;
   const giveUpAt = clock.monotonic() + START_TIMEOUT;
   let plan: StartPlan | undefined;
@@ -132,9 +132,9 @@ interface StartPlan {
 }
 
 async function joinRunning(
-  options: ServerOptions,
+  options: EmbeddedServerOptions,
   giveUpAt: number,
-): Promise<RunningServer | undefined> {
+): Promise<EmbeddedServer | undefined> {
   const { home, clock, logger, signal } = options;
   while (clock.monotonic() < giveUpAt) {
     const pid = readPostmaster(home);
@@ -157,7 +157,7 @@ async function joinRunning(
   return undefined;
 }
 
-async function prepare(options: ServerOptions): Promise<StartPlan> {
+async function prepare(options: EmbeddedServerOptions): Promise<StartPlan> {
   const { home } = options;
   const { native, version } = await findNativePackage();
   const data = dataFolder(home);
@@ -194,7 +194,7 @@ async function prepare(options: ServerOptions): Promise<StartPlan> {
 async function initialize(
   data: string,
   { runner, binaries }: StartPlan,
-  options: ServerOptions,
+  options: EmbeddedServerOptions,
 ): Promise<void> {
   const home = dirname(data);
   for (const name of await readdir(home)) {
@@ -240,7 +240,7 @@ host all ${ROLE} 127.0.0.1/32 scram-sha-256
 async function provision(
   settings: ServerSettings,
   { runner, binaries }: StartPlan,
-  options: ServerOptions,
+  options: EmbeddedServerOptions,
 ): Promise<void> {
   const data = dataFolder(options.home);
   const command = (database: string, ...lines: string[]): Promise<string> =>
@@ -275,9 +275,9 @@ async function provision(
 
 async function startOnce(
   plan: StartPlan,
-  options: ServerOptions,
+  options: EmbeddedServerOptions,
   giveUpAt: number,
-): Promise<RunningServer | string> {
+): Promise<EmbeddedServer | string> {
   const { home, clock, signal } = options;
   const { runner, binaries } = plan;
   let settings = await chooseSettings(home, await readSettings(home), ownerOf(runner));
@@ -358,7 +358,7 @@ const MANY_TESTS_SHARE_IT_IN_MEMORY = [
   "scram_iterations=1", // each connection would count to 4,096 twice; the password is random
 ];
 
-function speed({ durable }: ServerOptions): string[] {
+function speed({ durable }: EmbeddedServerOptions): string[] {
   const settings = durable ? ["fsync=on", "synchronous_commit=on"] : MANY_TESTS_SHARE_IT_IN_MEMORY;
   return settings.flatMap((setting) => ["-c", setting]);
 }

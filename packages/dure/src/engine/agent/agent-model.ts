@@ -40,7 +40,7 @@ export interface AskOptions {
 }
 
 /** What is recorded of a call of the model: of a failed one, later lives throw its error again. */
-export type CallRecord = { readonly answer: ModelAnswer } | { readonly error: StoredError };
+export type CallRecord = { readonly answer: ModelAnswer } | { readonly error: StoredModelError };
 
 /** A wait for a model that is away. */
 interface ModelWait {
@@ -356,14 +356,14 @@ export function chooseLlm(own: Llm | undefined, team: Llm, every: Llm | undefine
 }
 
 /** An error as a journal keeps it. */
-export interface StoredError {
+export interface StoredModelError {
   readonly code: string;
   readonly message: string;
   readonly class: ErrorClass;
   readonly details?: Readonly<Record<string, unknown>> | undefined;
 }
 
-export function storedError(error: unknown): StoredError {
+export function storedError(error: unknown): StoredModelError {
   const known = error instanceof DureError ? error : undefined;
   return {
     code: codeOf(error) ?? "INTERNAL",
@@ -374,7 +374,7 @@ export function storedError(error: unknown): StoredError {
 }
 
 /** The error as it was thrown, for a later life that reads its record. */
-export function revive(error: StoredError): DureError {
+export function revive(error: StoredModelError): DureError {
   const { code, message, details } = error;
   return new DureError(code, message, { class: error.class, details });
 }

@@ -22,7 +22,7 @@ import {
   type AgentAnswer,
   revive,
   storedError,
-  type StoredError,
+  type StoredModelError,
 } from "./agent-model.ts";
 import { chatOutcome, compact, dataOutcome, llmDone, outcomeOf } from "./agent-output.ts";
 import { AgentTools, refusedCall } from "./agent-tools.ts";
@@ -73,7 +73,7 @@ type AgentRecord = { readonly work?: AgentWork | undefined } & (
        */
       readonly saidAt: string;
     }
-  | { readonly trace: TraceAgent; readonly error: StoredError }
+  | { readonly trace: TraceAgent; readonly error: StoredModelError }
 );
 
 /** How an agent ended in this life: either is there. */

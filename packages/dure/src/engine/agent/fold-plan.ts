@@ -12,12 +12,12 @@ import {
 } from "./memory.ts";
 import { callLines, tokensOf } from "./work.ts";
 
-type History = readonly MemoryEntry[];
+type FoldedHistory = readonly MemoryEntry[];
 
 /** Which exchanges are folded, and which stay. */
 export interface FoldPlan {
-  readonly older: History;
-  readonly recent: History;
+  readonly older: FoldedHistory;
+  readonly recent: FoldedHistory;
 }
 
 /**
@@ -39,7 +39,7 @@ export function foldPlan(
 export interface WrittenSummary {
   /** The summary that it goes on from. */
   readonly before: string;
-  readonly part: History;
+  readonly part: FoldedHistory;
   readonly text: string;
 }
 
@@ -62,7 +62,7 @@ export function withSummary(
 }
 
 /** The newest exchanges that have at most so many estimated tokens together. Pure. */
-export function newestWithin(history: History, tokens: number): History {
+export function newestWithin(history: FoldedHistory, tokens: number): FoldedHistory {
   let left = tokens;
   const exchanges = exchangesOf(history);
   const from = exchanges.findLastIndex((exchange) => {
@@ -73,7 +73,7 @@ export function newestWithin(history: History, tokens: number): History {
 }
 
 /** The oldest exchanges that one summary takes: at least one, and about so many tokens. Pure. */
-export function oldestWithin(history: History, tokens: number): History {
+export function oldestWithin(history: FoldedHistory, tokens: number): FoldedHistory {
   let left = tokens;
   const exchanges = exchangesOf(history);
   const end = exchanges.findIndex((exchange, index) => {
@@ -84,7 +84,7 @@ export function oldestWithin(history: History, tokens: number): History {
 }
 
 /** A dialog of about so many tokens: of a longer one both ends. Pure. */
-export function dialogWithin(history: History, tokens: number): string {
+export function dialogWithin(history: FoldedHistory, tokens: number): string {
   const dialog = history.flatMap(linesOf).join("\n");
   const share = tokens / estimateTokens(dialog);
   if (!(share < 1)) return dialog;
@@ -93,7 +93,7 @@ export function dialogWithin(history: History, tokens: number): string {
   return ends.map((end) => end.toWellFormed()).join("\n…\n");
 }
 
-function exchangesOf(history: History): readonly History[] {
+function exchangesOf(history: FoldedHistory): readonly FoldedHistory[] {
   const begins = history.flatMap(({ role }, index) =>
     role === "user" || index === 0 ? [index] : [],
   );

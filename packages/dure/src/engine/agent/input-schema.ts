@@ -12,7 +12,7 @@ export interface InputSchema<Input> {
   readonly "~standard": {
     readonly version: 1;
     readonly vendor: string;
-    readonly validate: (value: unknown) => Checked<Input> | Promise<Checked<Input>>;
+    readonly validate: (value: unknown) => CheckedInput<Input> | Promise<CheckedInput<Input>>;
     readonly types?: { readonly input: unknown; readonly output: Input } | undefined;
     /** Of libraries that write JSON Schema too. Source: standardschema.dev, "Standard JSON Schema". */
     readonly jsonSchema?:
@@ -21,7 +21,7 @@ export interface InputSchema<Input> {
   };
 }
 
-type Checked<Input> =
+type CheckedInput<Input> =
   | { readonly value: Input; readonly issues?: undefined }
   | { readonly issues: readonly Issue[] };
 

@@ -3,12 +3,16 @@ import type { AGENT_PROVIDER } from "../../kernel/plans.ts";
 import type { ModelCallRecord } from "../../models/model.ts";
 
 /** A call of ours, or calls that an agent has made by itself. */
-export type CallRecord = Omit<ModelCallRecord, "provider"> & {
+export type StoredCallRecord = Omit<ModelCallRecord, "provider"> & {
   readonly provider: ModelCallRecord["provider"] | typeof AGENT_PROVIDER;
 };
 
 /** A model call as its row; `place` when it stands in a turn's journal. */
-export function storedCall(agent: string, record: CallRecord, place?: string): StoredModelCall {
+export function storedCall(
+  agent: string,
+  record: StoredCallRecord,
+  place?: string,
+): StoredModelCall {
   return {
     at: record.at,
     place,

@@ -31,11 +31,11 @@ export interface HandedOut {
   /** Turns that took the results and failed: the results may be sent again. */
   readonly failures: number;
   /** Absent: the results have come. */
-  readonly open?: (HandedCalls & Question) | undefined;
+  readonly open?: (HandedCalls & HandedQuestion) | undefined;
 }
 
 /** What a person has said. */
-interface Question {
+interface HandedQuestion {
   readonly message: string;
   readonly files?: readonly FileRef[] | undefined;
 }

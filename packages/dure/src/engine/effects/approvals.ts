@@ -16,7 +16,7 @@ import type { ApprovalReader } from "./approval-reader.ts";
 import { isCovered } from "./standing.ts";
 
 /** A call that may need a yes. */
-interface AskedCall {
+interface CallForApproval {
   readonly name: string;
   readonly tool: AnyTool;
   readonly input: unknown;
@@ -72,7 +72,7 @@ export class Approvals {
    * The approval for exactly these arguments; undefined: it was allowed for the rest of the session.
    * Without either it throws, which ends the turn by asking.
    */
-  async of(call: AskedCall): Promise<{ id: string } | undefined> {
+  async of(call: CallForApproval): Promise<{ id: string } | undefined> {
     const { name, tool, input } = call;
     if (await this.#isStanding(call)) return undefined;
     const approval = await this.#reader.find(approvalSubject(this.#held.session, call), {
@@ -89,7 +89,7 @@ export class Approvals {
     return approval;
   }
 
-  async #isStanding({ name, tool, input, key }: AskedCall): Promise<boolean> {
+  async #isStanding({ name, tool, input, key }: CallForApproval): Promise<boolean> {
     if (!tool.approval?.standing) return false;
     const { session, accepted_at: acceptedAt } = this.#held;
     const { needs } = tool.approval;
@@ -102,7 +102,7 @@ export class Approvals {
    * tool that needs an approval waits for one, unless its key is in the ledger: then it was allowed
    * before.
    */
-  async permitFor(call: AskedCall): Promise<Permit> {
+  async permitFor(call: CallForApproval): Promise<Permit> {
     const { tool, name, input, key } = call;
     const answer = this.#facts.answers.find((given) => isAnswerTo(given, name, input));
     if (answer && !isYes(answer)) return { is: "refused" };

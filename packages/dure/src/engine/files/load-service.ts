@@ -15,7 +15,7 @@ import {
   readExports,
   type FolderExports,
   type ManagerExport,
-  type Router,
+  type ServiceRouter,
 } from "./folder-exports.ts";
 import { importModule } from "./import-module.ts";
 import { serviceSchema } from "./service-schema.ts";
@@ -111,7 +111,7 @@ export const READY_TOOLS: Readonly<Record<string, AnyTool>> = { calculator, cloc
 type ServiceFile = z.output<typeof serviceSchema>;
 
 /** A service on its way from its folder. */
-interface Reading {
+interface FileReading {
   readonly root: string;
   readonly file: ServiceFile;
   readonly document: SettingsDocument;
@@ -126,7 +126,7 @@ async function assemble(
 ): Promise<{ service: Service | undefined; problems: Problem[] }> {
   const problems: Problem[] = [];
   const exports = await readExports(root, namesIn(file), problems);
-  const reading: Reading = { root, file, document, exports, problems };
+  const reading: FileReading = { root, file, document, exports, problems };
   const { agents, cards } = await readAgents(reading);
   const { title, description, examples, translations, version, memory, sessions } = file;
   const { toolCalls, mcp } = file;
@@ -152,7 +152,7 @@ async function assemble(
 }
 
 /** The agents, and their cards by the same keys. */
-async function readAgents(reading: Reading): Promise<{
+async function readAgents(reading: FileReading): Promise<{
   agents: Readonly<Record<string, AgentSpec>>;
   cards: ReadonlyMap<string, CardFile>;
 }> {
@@ -178,7 +178,7 @@ function namesIn({ agents, flows, state, completed }: ServiceFile): readonly str
   return [...names, state?.model, state?.manager].filter((name) => name !== undefined);
 }
 
-function readFlows(reading: Reading): Pick<ServiceParts, "flows" | "router" | "completed"> {
+function readFlows(reading: FileReading): Pick<ServiceParts, "flows" | "router" | "completed"> {
   const { file, exports } = reading;
   const flows: Record<string, FlowHandler> = {};
   for (const [flow, name] of Object.entries(file.flows.handlers)) {
@@ -195,7 +195,7 @@ function readFlows(reading: Reading): Pick<ServiceParts, "flows" | "router" | "c
   return { flows, ...compacted({ router: readRouter(reading), completed }) };
 }
 
-function readRouter(reading: Reading): Router | undefined {
+function readRouter(reading: FileReading): ServiceRouter | undefined {
   const { router } = reading.file.flows;
   if (typeof router === "object") return routerOf(router, reading);
 
@@ -206,8 +206,8 @@ function readRouter(reading: Reading): Router | undefined {
 /** By a table: a scenario that is not in it names its flow itself. */
 function routerOf(
   table: Readonly<Record<string, string>>,
-  { file, document, problems }: Reading,
-): Router {
+  { file, document, problems }: FileReading,
+): ServiceRouter {
   const known = Object.keys(file.flows.handlers);
   for (const [scenario, flow] of Object.entries(table)) {
     if (known.includes(flow)) continue;
@@ -219,7 +219,7 @@ function routerOf(
   return (scenario) => flows.get(scenario) ?? scenario;
 }
 
-function readState(reading: Reading): Pick<ServiceParts, "state"> {
+function readState(reading: FileReading): Pick<ServiceParts, "state"> {
   const { file, exports } = reading;
   if (!file.state) return {};
   const { model: name, manager: managerName } = file.state;
@@ -233,7 +233,7 @@ function readState(reading: Reading): Pick<ServiceParts, "state"> {
   return model ? { state: stateOf(model, manager) } : {};
 }
 
-interface Wanted {
+interface WantedService {
   /** In words, such as `flow handler`. */
   readonly kind: string;
   readonly name: string | undefined;
@@ -242,8 +242,8 @@ interface Wanted {
 
 /** The function that a key names; a class may refuse to be made. */
 function made<Value>(
-  reading: Reading,
-  wanted: Wanted,
+  reading: FileReading,
+  wanted: WantedService,
   makers: Readonly<Record<string, () => Value>>,
 ): Value | undefined {
   const make = pick(reading, wanted, makers);
@@ -258,8 +258,8 @@ function made<Value>(
 
 /** The export that a key of service.yaml names; notes a problem where it is none of `known`. */
 function pick<Value>(
-  { document, exports, problems }: Reading,
-  { kind, name: written, at }: Wanted,
+  { document, exports, problems }: FileReading,
+  { kind, name: written, at }: WantedService,
   known: Readonly<Record<string, Value>>,
 ): Value | undefined {
   if (written === undefined) return undefined;
@@ -302,11 +302,11 @@ interface CardFile {
 const CARD_ENDINGS = [".json", ".yaml", ".yml"] as const;
 
 /** Files beside service.yaml itself belong to its only agent. */
-function isOnlyAgent({ file }: Reading): boolean {
+function isOnlyAgent({ file }: FileReading): boolean {
   return Object.keys(file.agents).length === 1;
 }
 
-async function readCardFile(reading: Reading, key: string, card: unknown): Promise<CardFile> {
+async function readCardFile(reading: FileReading, key: string, card: unknown): Promise<CardFile> {
   const { root, document, problems } = reading;
   if (card !== undefined && typeof card !== "string") return { value: card };
   const candidates =
@@ -340,7 +340,7 @@ async function readCardFile(reading: Reading, key: string, card: unknown): Promi
 }
 
 async function readPrompt(
-  reading: Reading,
+  reading: FileReading,
   key: string,
   card: CardFile,
 ): Promise<string | undefined> {

@@ -9,7 +9,7 @@ const BLOCK_PART = 100;
  */
 const REFUSED_FOR_MS = 500;
 
-export type Taken = { readonly ok: true } | { readonly ok: false; readonly left: number };
+export type TakenBudget = { readonly ok: true } | { readonly ok: false; readonly left: number };
 
 /**
  * What this process holds of a limit that all processes share. Taking from the block is arithmetic;
@@ -48,7 +48,7 @@ export class BudgetPool {
    * Charges `amount` if it fits under `most`, in the order of asking. `"over"`: this process is,
    * and may spend nothing any more.
    */
-  async take(amount: number, most: number): Promise<Taken | "over"> {
+  async take(amount: number, most: number): Promise<TakenBudget | "over"> {
     this.#usedSinceTidy = true;
     if (this.#waiting === 0 && amount <= this.#free) return this.#charge(amount);
     this.#waiting += 1;
@@ -94,7 +94,7 @@ export class BudgetPool {
     return this.#granted - this.#charged;
   }
 
-  #charge(amount: number): Taken {
+  #charge(amount: number): TakenBudget {
     this.#open += 1;
     this.#charged += amount;
     return { ok: true };

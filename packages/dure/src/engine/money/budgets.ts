@@ -18,7 +18,7 @@ import { costMicroUsd, estimateRequestTokens, type Price } from "../../models/pr
 import type { Agent } from "../agent/agent.ts";
 import { BudgetPool } from "./budgets-pool.ts";
 import type { TurnJournal } from "../turn/journal.ts";
-import { storedCall, type CallRecord } from "../agent/stored-call.ts";
+import { storedCall, type StoredCallRecord } from "../agent/stored-call.ts";
 
 /**
  * Upper bounds of a team; an absent one is no bound. All that apply to a call must have room for
@@ -81,7 +81,7 @@ export interface Charged {
    * Replaces the reservation by the actual usage and records the call. Never rejects: where it
    * cannot be written, the call stays charged.
    */
-  settle(record: CallRecord): Promise<void>;
+  settle(record: StoredCallRecord): Promise<void>;
 }
 
 type GatheredJournal = Pick<TurnJournal, "take" | "flushResults">;
@@ -135,7 +135,7 @@ const TIDY_EVERY_MS = 10_000;
 const MAX_FOLD = 5_000;
 
 /** What one call outside of turns is charged with. */
-interface OutsideCharge {
+interface ChargedOutside {
   /** Whether any limit applies. */
   readonly isLimited: boolean;
   /** Of limits that all share. */
@@ -319,7 +319,7 @@ export class BudgetKeeper implements Budgets {
   }
 
   /** What one call outside of turns may use, and of what. */
-  #chargeOf(facts: OutsideFacts, estimate: Estimate): OutsideCharge {
+  #chargeOf(facts: OutsideFacts, estimate: Estimate): ChargedOutside {
     const { clock, limits } = this.#options;
     const { tokens, microUsd } = estimate;
     const { agent, isConversation } = facts;
@@ -341,7 +341,7 @@ export class BudgetKeeper implements Budgets {
   #refusalOf(
     answer: Awaited<ReturnType<BudgetStore["charge"]>>,
     { session, path }: OutsideFacts,
-    { shares, own, bounds }: OutsideCharge,
+    { shares, own, bounds }: ChargedOutside,
   ): DureError | undefined {
     const { timeZone } = this.#options;
     if (answer.outcome === "busy") {
@@ -364,8 +364,8 @@ export class BudgetKeeper implements Budgets {
 
   async #settleCharge(
     { session, path, service, agent }: OutsideFacts,
-    { pools, conversation }: OutsideCharge,
-    record: CallRecord,
+    { pools, conversation }: ChargedOutside,
+    record: StoredCallRecord,
   ): Promise<void> {
     const call = storedCall(agent, record);
     try {

@@ -31,8 +31,8 @@ export type OpenApiAuth =
   | { readonly basic: { readonly user: string; readonly password: string | undefined } };
 
 /** By pattern of operations; the first that fits counts. */
-export type Approvals = Readonly<Record<string, Approval>>;
-type Approval = NonNullable<ToolOptions<JsonObject, unknown>["approval"]>;
+export type Approvals = Readonly<Record<string, OperationApproval>>;
+type OperationApproval = NonNullable<ToolOptions<JsonObject, unknown>["approval"]>;
 
 const OPTIONS = {
   only: true,
@@ -116,7 +116,7 @@ function approvalOf(
   id: string,
   approvals: OpenApiOptions["approvals"] = false,
   isReading: boolean,
-): Approval {
+): OperationApproval {
   if (typeof approvals === "boolean") return approvals && !isReading;
   if (isList(approvals)) return approvals.some((pattern) => fits(id, pattern));
   return Object.entries(approvals).find(([pattern]) => fits(id, pattern))?.[1] ?? false;

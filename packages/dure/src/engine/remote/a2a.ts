@@ -252,7 +252,7 @@ class Answer {
     return { text: fresh, isVoid };
   }
 
-  #status(status: TaskStatus | undefined): void {
+  #status(status: RemoteTaskStatus | undefined): void {
     if (!status) return;
     this.state = status.state;
     // While it works an agent tells how it gets on; only its last words are an answer.
@@ -324,13 +324,13 @@ class A2aConnection {
    * The newest tasks of a context, with their messages and artifacts; none where the server does
    * not list them.
    */
-  async tasksOf(contextId: string, signal: AbortSignal): Promise<readonly Task[]> {
+  async tasksOf(contextId: string, signal: AbortSignal): Promise<readonly RemoteTask[]> {
     try {
       const { tasks } = (await this.call(
         "ListTasks",
         { contextId, pageSize: MAX_TASKS, historyLength: MAX_HISTORY, includeArtifacts: true },
         signal,
-      )) as { tasks?: readonly Task[] };
+      )) as { tasks?: readonly RemoteTask[] };
       return tasks ?? [];
     } catch (error) {
       if (
@@ -344,8 +344,8 @@ class A2aConnection {
     }
   }
 
-  async task(id: string, signal: AbortSignal): Promise<Task> {
-    return (await this.call("GetTask", { id }, signal)) as Task;
+  async task(id: string, signal: AbortSignal): Promise<RemoteTask> {
+    return (await this.call("GetTask", { id }, signal)) as RemoteTask;
   }
 
   async call(method: string, params: object, signal: AbortSignal): Promise<unknown> {
@@ -473,7 +473,7 @@ function failureOf(remote: RemoteService, answer: Answer): DureError | undefined
 }
 
 /** Text as it is; a file as a link, data as JSON. */
-function textOf(parts: readonly Part[] = []): string {
+function textOf(parts: readonly RemotePart[] = []): string {
   return parts
     .map(({ text, url, data, filename }) => {
       if (text !== undefined) return text;
@@ -498,29 +498,29 @@ interface AgentInterface {
   readonly tenant?: string;
 }
 
-interface Task {
+interface RemoteTask {
   readonly id: string;
-  readonly status?: TaskStatus;
+  readonly status?: RemoteTaskStatus;
   readonly artifacts?: readonly Artifact[];
-  readonly history?: readonly Message[];
+  readonly history?: readonly RemoteMessage[];
 }
 
-interface TaskStatus {
+interface RemoteTaskStatus {
   readonly state: string;
-  readonly message?: Message;
+  readonly message?: RemoteMessage;
 }
 
-interface Message {
+interface RemoteMessage {
   readonly messageId: string;
-  readonly parts?: readonly Part[];
+  readonly parts?: readonly RemotePart[];
 }
 
 interface Artifact {
   readonly artifactId: string;
-  readonly parts?: readonly Part[];
+  readonly parts?: readonly RemotePart[];
 }
 
-interface Part {
+interface RemotePart {
   readonly text?: string;
   readonly url?: string;
   readonly data?: unknown;
@@ -528,9 +528,9 @@ interface Part {
 }
 
 interface StreamResponse {
-  readonly task?: Task;
-  readonly message?: Message;
-  readonly statusUpdate?: { readonly taskId: string; readonly status?: TaskStatus };
+  readonly task?: RemoteTask;
+  readonly message?: RemoteMessage;
+  readonly statusUpdate?: { readonly taskId: string; readonly status?: RemoteTaskStatus };
   readonly artifactUpdate?: {
     readonly taskId: string;
     readonly artifact: Artifact;

@@ -17,7 +17,7 @@ export interface StoredTurn {
 /** Exchanges before the turn that its agents may see. Source: `MEMORY_DEFAULTS.maxRawTurns`. */
 const EXCHANGES = 12;
 
-interface Row {
+interface StoredTurnRow {
   readonly status: string;
   readonly done: Done | null;
   readonly began: Readonly<Record<string, unknown>> | null;
@@ -36,7 +36,7 @@ export async function readStoredTurn(
   turn: string,
   tenant: TenantView,
 ): Promise<StoredTurn> {
-  const [row] = await database.query<Row>({ name: "stored_turn", text: STORED_TURN }, [
+  const [row] = await database.query<StoredTurnRow>({ name: "stored_turn", text: STORED_TURN }, [
     turn,
     tenant,
     EXCHANGES,
@@ -52,7 +52,7 @@ export async function readStoredTurn(
 }
 
 /** The summary counts only where it was made before the turn: it is left out where it may not be. */
-function memoryOf({ before, summary: summaryText, deeds, remembered }: Row): Memory {
+function memoryOf({ before, summary: summaryText, deeds, remembered }: StoredTurnRow): Memory {
   const workOf = workIn(remembered);
   const rawHistory = exchangesOf(before).flatMap((exchange): MemoryEntry[] => [
     { role: "user", content: exchange.text },
@@ -65,7 +65,7 @@ function memoryOf({ before, summary: summaryText, deeds, remembered }: Row): Mem
  * What agents did for an exchange, as far as the session still has it. Exchanges are asked for in
  * their order, so that each of two that say the same has its own.
  */
-function workIn(remembered: readonly MemoryEntry[]): (said: Exchange) => MemoryEntry["work"] {
+function workIn(remembered: readonly MemoryEntry[]): (said: StoredExchange) => MemoryEntry["work"] {
   let next = 0;
   return ({ text, answer }) => {
     const at = remembered.findIndex(
@@ -83,10 +83,10 @@ function workIn(remembered: readonly MemoryEntry[]): (said: Exchange) => MemoryE
   }
 }
 
-type Exchange = Row["before"][number];
+type StoredExchange = StoredTurnRow["before"][number];
 
 /** A turn that brings results of a caller's tools answers the question before it. */
-function exchangesOf(before: Row["before"]): Row["before"] {
+function exchangesOf(before: StoredTurnRow["before"]): StoredTurnRow["before"] {
   const exchanges: { readonly text: string; answer: string }[] = [];
   for (const { text, answer } of before) {
     const question = exchanges.at(-1);

@@ -43,7 +43,7 @@ export class DivergedError extends DureError {
 type FrameListener = (frame: TurnFrame) => void;
 
 /** Text on its way into one stored row. */
-interface Chunk {
+interface JournalChunk {
   readonly place: string;
   readonly text: string;
   /** Of the text in UTF-8, counted piece by piece. */
@@ -52,7 +52,7 @@ interface Chunk {
   readonly openedAt: number;
 }
 
-const NO_CHUNK: Chunk = { place: "", text: "", bytes: 0, openedAt: 0 };
+const NO_CHUNK: JournalChunk = { place: "", text: "", bytes: 0, openedAt: 0 };
 
 /** One for all: every run ends with it, and hardly any is written to afterwards. */
 const CLOSED = new DureError("TURN_CLOSED", "The run of this turn is over.");

@@ -56,7 +56,7 @@ interface RunningTurnsOptions {
   readonly onChange: (turn: string) => void;
 }
 
-interface Rest {
+interface RestOfTurn {
   readonly tries: number;
   readonly interruptions: number;
   readonly until: number;
@@ -75,7 +75,7 @@ export class RunningTurns {
    * Turns whose end could not be written: how often, how often of that by trouble that passes, and
    * until when they are left alone, by the monotonic clock.
    */
-  readonly #resting = new Map<string, Rest>();
+  readonly #resting = new Map<string, RestOfTurn>();
   #isStopping = false;
   readonly #poller: Poller;
   readonly #stops: Poller;

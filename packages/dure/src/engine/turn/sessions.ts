@@ -4,7 +4,7 @@ import type { JsonObject } from "../../kernel/json.ts";
 import { sessionIdFor, sessionKeyFor, type TenantView } from "../../kernel/tenant.ts";
 import type { Done, TurnStatus } from "../../kernel/turn-events.ts";
 import type { Database } from "../../durable/database.ts";
-import { pageLimit, pageOf, readCursor, type Page } from "../../durable/page.ts";
+import { pageLimit, pageOf, readCursor, type RowPage } from "../../durable/page.ts";
 import { forgetSession, takeBackQuestion } from "../../durable/sessions.ts";
 import type { JournalRow, MemoryVersion } from "../../durable/turns.ts";
 import type { SessionDetail } from "../api.ts";
@@ -62,7 +62,7 @@ export class SessionReader {
     limit?: number | undefined;
     cursor?: string | undefined;
     search?: string | undefined;
-  }): Promise<Page<SessionSummary>> {
+  }): Promise<RowPage<SessionSummary>> {
     const limit = pageLimit(options.limit, PAGE);
     const [before = null, beforeId = null] = readCursor(options.cursor, SESSION_CURSOR) ?? [];
     const rows = await this.#database.query<SessionRow>(

@@ -17,7 +17,7 @@ const READ_BACK_OFF = { firstMs: 50, maxMs: READ_EVERY_MS } as const;
 type StoredEvents = NonNullable<Awaited<ReturnType<TurnStore["read"]>>>;
 
 /** What a reader of one turn has been given. */
-interface Position {
+interface FramePosition {
   readonly turnId: string;
   /** The last stored event. */
   after: number;
@@ -61,7 +61,7 @@ export class TurnReader {
     { after = 0, caller, signal }: ReadOptions,
   ): AsyncGenerator<TurnFrame> {
     await this.#assertSeen(turnId, caller);
-    const position: Position = { turnId, after, signal, seen: frameFor(caller) };
+    const position: FramePosition = { turnId, after, signal, seen: frameFor(caller) };
     for (;;) {
       signal?.throwIfAborted();
       const run = this.#runOf(turnId);
@@ -84,7 +84,7 @@ export class TurnReader {
   }
 
   /** Of a turn that runs here: what is stored, then its live frames. False: its run is over. */
-  async *#readHere(run: TurnRun, position: Position): AsyncGenerator<TurnFrame, boolean> {
+  async *#readHere(run: TurnRun, position: FramePosition): AsyncGenerator<TurnFrame, boolean> {
     const queue = new FrameQueue(position.signal);
     const toldBefore = run.journal.told;
     const leave = run.journal.listen((frame) => queue.push(frame));
@@ -114,7 +114,7 @@ export class TurnReader {
   }
 
   /** What is stored up to `last`, where the live frames begin. */
-  async *#upTo(last: number, position: Position): AsyncGenerator<TurnFrame, void> {
+  async *#upTo(last: number, position: FramePosition): AsyncGenerator<TurnFrame, void> {
     while (last > position.after) {
       const { rows } = await this.#rows(position);
       for (const row of rows) {
@@ -128,7 +128,7 @@ export class TurnReader {
   }
 
   /** What is stored now; waits for more. True: the turn is done and all of it was read. */
-  async *#readStored(position: Position): AsyncGenerator<TurnFrame, boolean> {
+  async *#readStored(position: FramePosition): AsyncGenerator<TurnFrame, boolean> {
     const wake = this.#waiter(position.turnId);
     try {
       const { status, rows } = await this.#rows(position);
@@ -147,7 +147,7 @@ export class TurnReader {
     }
   }
 
-  async #rows({ turnId, after, signal }: Position): Promise<StoredEvents> {
+  async #rows({ turnId, after, signal }: FramePosition): Promise<StoredEvents> {
     const ask = async (): Promise<StoredEvents> => {
       const found = await this.#store.read(turnId, after);
       if (!found) throw turnUnknown(turnId);
@@ -218,7 +218,7 @@ function frameOf({ seq, type, data }: StoredEvents["rows"][number]): TurnFrame {
 }
 
 /** Code of the team sees all; others what `eventFor` shows them. */
-function frameFor(caller: Viewer | undefined): Position["seen"] {
+function frameFor(caller: Viewer | undefined): FramePosition["seen"] {
   if (!caller) return (frame) => frame;
   const reader = { seesTools: caller.seesTools ?? false };
 
@@ -243,7 +243,7 @@ export function turnUnknown(turnId: string): DureError {
 const MAX_FRAMES = 10_000;
 const MAX_BYTES = 4 * 1024 * 1024;
 
-interface Waiting {
+interface WaitingReader {
   readonly frame: TurnFrame;
   readonly bytes: number;
 }
@@ -251,7 +251,7 @@ interface Waiting {
 /** Frames on their way to one reader. */
 class FrameQueue {
   readonly #signal: AbortSignal | undefined;
-  readonly #waiting: Waiting[] = [];
+  readonly #waiting: WaitingReader[] = [];
   /** How many of those the reader has taken. */
   #taken = 0;
   #bytes = 0;

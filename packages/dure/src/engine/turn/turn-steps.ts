@@ -26,7 +26,7 @@ export class TurnSteps {
   readonly #origins = new WeakMap<TurnEvent, Step>();
   readonly #shown: ShownText;
   /** The end of the last agent, which tells the stage that its outcome leads to. */
-  #ended: { readonly step: Named; readonly event: AgentDoneEvent } | undefined;
+  #ended: { readonly step: NamedStep; readonly event: AgentDoneEvent } | undefined;
   /** How many numbers and ids were derived. */
   #derived = 0;
 
@@ -118,7 +118,7 @@ export class TurnSteps {
     if (step.past.is === "new") this.store(step, event);
   }
 
-  store(step: Named, event: TurnEvent): void {
+  store(step: NamedStep, event: TurnEvent): void {
     this.tellEnded();
     if (this.#turn.stop.isAsked) return; // a stopped turn that still settles an effect shows nothing more
     if (event.type === "AGENT_DONE") this.#ended = { step, event };
@@ -137,13 +137,13 @@ export class TurnSteps {
     this.#tell(step, { ...event, data: compacted({ ...event.data, stage }) });
   }
 
-  #tell({ path, name }: Named, event: TurnEvent): void {
+  #tell({ path, name }: NamedStep, event: TurnEvent): void {
     this.#shown.take(path, event);
     this.#turn.journal.event(path, name, event);
   }
 }
 
-type Named = Pick<Step, "path" | "name">;
+type NamedStep = Pick<Step, "path" | "name">;
 type AgentDoneEvent = Extract<TurnEvent, { type: "AGENT_DONE" }>;
 
 /**

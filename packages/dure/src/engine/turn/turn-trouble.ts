@@ -41,7 +41,7 @@ export interface RunEnd {
 }
 
 /** What an error means for the end of its turn. */
-interface Trouble {
+interface TurnProblem {
   readonly error: unknown;
   readonly code: string;
   /** The turn was stopped. */
@@ -114,7 +114,7 @@ export class TurnTrouble {
     );
   }
 
-  #log({ error, code }: Trouble): void {
+  #log({ error, code }: TurnProblem): void {
     const { held, environment } = this.#parts;
     const { turn, session } = held;
     const hint = error instanceof DureError && error.hint ? { hint: error.hint } : {};
@@ -179,7 +179,7 @@ export class TurnTrouble {
 
   // --- what people are asked or told
 
-  async #askedBy({ error, waits }: Trouble): Promise<readonly TurnEscalation[]> {
+  async #askedBy({ error, waits }: TurnProblem): Promise<readonly TurnEscalation[]> {
     const { held, environment, effects } = this.#parts;
     const { locale } = environment;
     const asked: TurnEscalation[] = [];
@@ -277,7 +277,7 @@ export class TurnTrouble {
   }
 }
 
-function troubleOf(error: unknown, stop: TurnStop): Trouble {
+function troubleOf(error: unknown, stop: TurnStop): TurnProblem {
   const code = codeOf(error) ?? "INTERNAL";
   const waits = code === "EFFECT_UNKNOWN" || code === "APPROVAL_PENDING";
   return {

@@ -15,7 +15,7 @@ import {
 } from "../reading.ts";
 import { fold } from "../text.ts";
 import { takeTime } from "./time.ts";
-import type { Clock } from "./when.ts";
+import type { PersonClock } from "./when.ts";
 import { numbersOf } from "../number-words.ts";
 
 /** How many days: `3일간`, `2박 3일`, `일주일`, `for two nights`. */
@@ -74,7 +74,10 @@ export type DateRangeReading = Reading<IsoDateRange, DateRangeBecause>;
  * For a slot that is a range of days: `12월 3일부터 5일까지`, `12/3~12/5`, `Dec 3 to 5`, `내일부터 3일간`,
  * `next Monday for two nights`, `12월 3일 2박 3일`. A weekend is rough: some begin it on Friday.
  */
-export function dateRangeReader(clock: Clock, past: PastDays = "refused"): Reader<IsoDateRange> {
+export function dateRangeReader(
+  clock: PersonClock,
+  past: PastDays = "refused",
+): Reader<IsoDateRange> {
   const seen: SeenFrom = { clock, past, dayOf: dayAlone(dayReaderFor(past, clock)) };
   return {
     parse: (words) => parseRange(words, seen),
@@ -89,7 +92,7 @@ export function isIsoDateRange(text: string): boolean {
 }
 
 interface SeenFrom {
-  readonly clock: Clock;
+  readonly clock: PersonClock;
   readonly past: PastDays;
   readonly dayOf: (words: string) => Reading<IsoDate>;
 }
@@ -139,7 +142,7 @@ function betweensOf(core: string, seen: SeenFrom): readonly DateRangeReading[] {
 function between(begin: string, end: string, seen: SeenFrom): DateRangeReading {
   const first = seen.dayOf(begin);
   if (!first.ok) return first;
-  const ends: Ends[] = [];
+  const ends: RangeEnds[] = [];
   let isRough = first.sure === "approximate";
   for (const start of [first.value, ...first.others]) {
     const last = endFrom(start, end, seen);
@@ -168,14 +171,14 @@ function endFrom(start: IsoDate, words: string, { dayOf }: SeenFrom): Reading<Is
   return isBefore ? notUnderstood("backwards", words) : read;
 }
 
-interface Ends {
+interface RangeEnds {
   readonly start: IsoDate;
   readonly day: IsoDate | undefined;
 }
 
 /** Of several ends, those that lie behind their beginnings. */
 function rangeOf(
-  all: readonly Ends[],
+  all: readonly RangeEnds[],
   isRough: boolean,
   { past, clock }: SeenFrom,
 ): DateRangeReading {

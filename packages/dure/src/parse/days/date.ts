@@ -45,7 +45,7 @@ export function parseDate(text: string, { today }: { readonly today: IsoDate }):
 }
 
 type Groups = readonly (string | undefined)[];
-type Rule = readonly [
+type DateRule = readonly [
   pattern: RegExp,
   read: (groups: Groups, today: IsoDate) => IsoDate | undefined,
 ];
@@ -107,7 +107,7 @@ const MONTH =
   "(jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)";
 
 /** The first pattern that fits reads the day; `undefined` is a day that does not exist. */
-const RULES: readonly Rule[] = [
+const RULES: readonly DateRule[] = [
   [
     new RegExp(`^(${Object.keys(DAYS_FROM_TODAY).join("|")})$`),
     ([word], today) => addDays(today, DAYS_FROM_TODAY[word!]!),

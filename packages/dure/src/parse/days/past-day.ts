@@ -9,7 +9,7 @@ import { PAST_RULES } from "./past-rules.ts";
 import { LONGEST_VALUE, notUnderstood, understood, type Reader, type Reading } from "../reading.ts";
 import { fold } from "../text.ts";
 import { takeTime } from "./time.ts";
-import { dayOnlyReader, type Clock } from "./when.ts";
+import { dayOnlyReader, type PersonClock } from "./when.ts";
 
 /** Whether a day may lie before today. `only`: today or before it. */
 export type PastDays = "refused" | "only" | "allowed";
@@ -42,7 +42,7 @@ export function parsePastDay(text: string, today: IsoDate): PastDayReading {
  * For a slot that is a day alone, past or to come as the slot has it. A time that was said with it is
  * another slot's. Where both sides of today are meant by the same words (`5월 3일`), it is ambiguous.
  */
-export function dayReaderFor(past: PastDays, clock: Clock): Reader<IsoDate> {
+export function dayReaderFor(past: PastDays, clock: PersonClock): Reader<IsoDate> {
   const toCome = dayOnlyReader(clock);
   if (past === "refused") return toCome;
   const parse = (words: string): Reading<IsoDate> => {

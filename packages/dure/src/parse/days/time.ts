@@ -178,9 +178,9 @@ const NAMED = {
   ],
 } as const satisfies Record<string, readonly TimeOption[]>;
 
-type Part = "day" | "night" | "dawn" | "am" | "pm" | "none";
+type DayPart = "day" | "night" | "dawn" | "am" | "pm" | "none";
 
-const PARTS: Readonly<Record<string, Part>> = {
+const PARTS: Readonly<Record<string, DayPart>> = {
   오전: "am",
   am: "am",
   "in the morning": "am",
@@ -199,7 +199,7 @@ const PARTS: Readonly<Record<string, Part>> = {
   "at night": "night",
 };
 
-function partOf(words: string | undefined): Part {
+function partOf(words: string | undefined): DayPart {
   const part = words?.replace(/^o['’]?clock ?/u, "").replaceAll(".", "");
   return PARTS[part ?? ""] ?? "none";
 }
@@ -211,7 +211,7 @@ interface ClockReading {
   readonly isWritten24: boolean;
 }
 
-function optionsOf(part: Part, { hour, minute, isWritten24 }: ClockReading): TimeOption[] {
+function optionsOf(part: DayPart, { hour, minute, isWritten24 }: ClockReading): TimeOption[] {
   if (hour > 24 || minute > 59 || (hour === 24 && minute > 0)) return [];
   const at = ([hours, dayShift = 0]: HourOption): TimeOption => ({
     time: `${String(hours).padStart(2, "0")}:${String(minute).padStart(2, "0")}`,
@@ -227,7 +227,7 @@ function optionsOf(part: Part, { hour, minute, isWritten24 }: ClockReading): Tim
 type HourOption = readonly [hour: number, dayShift?: 0 | 1];
 
 /** What an hour of the clock means in a part of the day; 12 is given as 0. */
-const HOURS_OF: Readonly<Record<Part, (hour: number) => readonly HourOption[]>> = {
+const HOURS_OF: Readonly<Record<DayPart, (hour: number) => readonly HourOption[]>> = {
   am: (hour) => (hour === 0 ? [[0], [12]] : [[hour]]),
   pm: (hour) => [[hour + 12]],
   dawn: (hour) => [[hour]],
@@ -238,6 +238,6 @@ const HOURS_OF: Readonly<Record<Part, (hour: number) => readonly HourOption[]>> 
 };
 
 /** 오전 15시. */
-function isContradiction(part: Part, hour: number): boolean {
+function isContradiction(part: DayPart, hour: number): boolean {
   return (part === "am" || part === "dawn") && hour > 12;
 }

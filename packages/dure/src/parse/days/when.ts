@@ -17,7 +17,7 @@ import { fold } from "../text.ts";
 import { takeTime, TIME_SOURCE, type IsoTime, type TimeOption } from "./time.ts";
 
 /** The moment from which 내일 is counted, in the session's time zone; `clockIn` gives it. */
-export interface Clock {
+export interface PersonClock {
   readonly today: IsoDate;
   /** Absent: any time of today is still to come. */
   readonly time?: IsoTime | undefined;
@@ -40,7 +40,7 @@ export type WhenReading =
  * A day, with or without a time: `담주 월욜`, `내일 오전 9시`, `크리스마스`, `이달 말`, `next Monday 9am`,
  * `2026-12-25T09:00`. Never one that has passed. The whole text must be it. Pure.
  */
-export function parseWhen(text: string, clock: Clock): WhenReading {
+export function parseWhen(text: string, clock: PersonClock): WhenReading {
   const words = text.trim();
   if (words === "") return notUnderstood("empty", words);
   if (words.length > LONGEST_VALUE) return notUnderstood("not-a-date", words);
@@ -69,7 +69,7 @@ function partsOf(words: string): {
 }
 
 /** Every day or time in a sentence, in order; also those that have passed or repeat. Pure. */
-export function findWhen(sentence: string, clock: Clock): readonly Found<WhenReading>[] {
+export function findWhen(sentence: string, clock: PersonClock): readonly Found<WhenReading>[] {
   const line = sentence.normalize("NFC");
   if (line.length > LONGEST_SENTENCE) return [];
 
@@ -91,7 +91,7 @@ export function findWhen(sentence: string, clock: Clock): readonly Found<WhenRea
 }
 
 /** For a slot that is a day with or without a time. */
-export function whenReader(clock: Clock): Reader<When> {
+export function whenReader(clock: PersonClock): Reader<When> {
   return {
     parse: (words) => parseWhen(words, clock),
     find: (sentence) => findWhen(sentence, clock),
@@ -102,7 +102,7 @@ export function whenReader(clock: Clock): Reader<When> {
  * For a slot that is a day alone. A time that was said with it cannot be kept, so the day is
  * `approximate`: the person is told and asked.
  */
-export function dayReader(clock: Clock): Reader<IsoDate> {
+export function dayReader(clock: PersonClock): Reader<IsoDate> {
   return {
     parse: (words) => dayAlone(parseWhen(words, clock)),
     find: (sentence) => findWhen(sentence, clock).map((one) => ({ ...dayAlone(one), at: one.at })),
@@ -112,7 +112,7 @@ export function dayReader(clock: Clock): Reader<IsoDate> {
 /**
  * The same where a time is not lost: another slot has it, or the person is told that it is not kept.
  */
-export function dayOnlyReader(clock: Clock): Reader<IsoDate> {
+export function dayOnlyReader(clock: PersonClock): Reader<IsoDate> {
   const dayOf = (reading: WhenReading): Reading<IsoDate> =>
     reading.ok ? dayAlone(withoutTimes(reading, clock)) : reading;
   return {
@@ -124,7 +124,7 @@ export function dayOnlyReader(clock: Clock): Reader<IsoDate> {
 /** `내일 7시` is one day, whichever 7 it is; and `내일 7시쯤` is that day for sure. */
 function withoutTimes(
   { value, others, words, sure }: Understood<When>,
-  { today }: Clock,
+  { today }: PersonClock,
 ): Understood<When> {
   const days = [...new Set([value, ...others].map(({ date }) => date))];
   const [first, ...rest] = days.map((date) => ({ date }));
@@ -136,7 +136,7 @@ function withoutTimes(
 }
 
 /** Whether words name a time: 내일 오전 9시, but not 내일. Pure. */
-export function namesATime(words: string, clock: Clock): boolean {
+export function namesATime(words: string, clock: PersonClock): boolean {
   const read = parseWhen(words, clock);
   return read.ok && read.value.time !== undefined;
 }
@@ -157,7 +157,7 @@ interface Parts {
   readonly day: Understood<IsoDate>;
   readonly options: readonly TimeOption[];
   readonly approximate: boolean;
-  readonly clock: Clock;
+  readonly clock: PersonClock;
 }
 
 function combine(words: string, { day, options, approximate, clock }: Parts): WhenReading {
@@ -174,13 +174,13 @@ function combine(words: string, { day, options, approximate, clock }: Parts): Wh
   return understood(first, words, isRough ? "approximate" : "exact");
 }
 
-function isPast(when: When, { today, time }: Clock): boolean {
+function isPast(when: When, { today, time }: PersonClock): boolean {
   if (when.date !== today) return when.date < today;
   return time !== undefined && when.time !== undefined && when.time < time;
 }
 
 /** A time without a day: today, or tomorrow if it has passed. */
-function anyDayFor({ today }: Clock, words: string): Understood<IsoDate> {
+function anyDayFor({ today }: PersonClock, words: string): Understood<IsoDate> {
   const tomorrow = addDays(today, 1);
   return understood(today, words, "exact", tomorrow === undefined ? [] : [tomorrow]);
 }

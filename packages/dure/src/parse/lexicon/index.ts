@@ -167,7 +167,7 @@ const ADDED_LISTS: Readonly<Record<string, OptionKind>> = Object.fromEntries(
     .map(([list]) => [list, PHRASES]),
 );
 
-function extended(list: keyof MoreWords, added: readonly string[]): Words {
+function extended(list: keyof MoreWords, added: readonly string[]): LexiconWords {
   if (added.length > MOST_ADDED) throw invalid(`"${list}" has more than ${MOST_ADDED} phrases.`);
 
   const plain = added.map(plainPhrase);
@@ -202,7 +202,7 @@ function invalid(message: string): DureError {
   });
 }
 
-type Words = Lexicon[keyof Lexicon];
+type LexiconWords = Lexicon[keyof Lexicon];
 
 function merged(one: Lexicon, other: Lexicon): Lexicon {
   const lists = Object.keys(one) as (keyof Lexicon)[];
@@ -211,15 +211,15 @@ function merged(one: Lexicon, other: Lexicon): Lexicon {
   return { ...(Object.fromEntries(both) as Lexicon), ordinals };
 }
 
-function together(one: Words, other: Words): Words {
+function together(one: LexiconWords, other: LexiconWords): LexiconWords {
   if (isPhrases(one) && isPhrases(other)) return one.union(other);
   return isPatterns(one) && isPatterns(other) ? [...one, ...other] : one;
 }
 
-function isPhrases(words: Words): words is ReadonlySet<string> {
+function isPhrases(words: LexiconWords): words is ReadonlySet<string> {
   return words instanceof Set;
 }
 
-function isPatterns(words: Words): words is readonly RegExp[] {
+function isPatterns(words: LexiconWords): words is readonly RegExp[] {
   return Array.isArray(words);
 }

@@ -99,7 +99,7 @@ interface Fraction {
 
 const ONE: Fraction = { over: 1n, under: 1n };
 
-type Known = Exclude<ChangeHow, "unknown">;
+type KnownHow = Exclude<ChangeHow, "unknown">;
 type Compute = (from: bigint, by: Fraction, parts: Fraction) => Fraction;
 
 /** `from` with so many hundredths of it. */
@@ -110,7 +110,7 @@ function hundredths(from: bigint, over: bigint, { under }: Fraction): Fraction {
 const less: Compute = (from, { over, under }) => ({ over: from * under - over, under });
 const itself: Compute = (from) => ({ over: from, under: 1n });
 
-const COMPUTED: Readonly<Record<Known, Compute>> = {
+const COMPUTED: Readonly<Record<KnownHow, Compute>> = {
   more: (from, { over, under }) => ({ over: from * under + over, under }),
   less,
   except: less,
@@ -124,7 +124,7 @@ const COMPUTED: Readonly<Record<Known, Compute>> = {
   same: itself,
 };
 
-const HOW_SAID: Readonly<Record<Known, DerivedAmount["how"]>> = {
+const HOW_SAID: Readonly<Record<KnownHow, DerivedAmount["how"]>> = {
   more: "more",
   less: "less",
   except: "less",

@@ -81,7 +81,15 @@ const START = new RegExp(
   "gu",
 );
 
-type Kind = "sign" | "digits" | "korean" | "won" | "foreign" | "scale" | "english" | "between";
+type MoneyTokenKind =
+  | "sign"
+  | "digits"
+  | "korean"
+  | "won"
+  | "foreign"
+  | "scale"
+  | "english"
+  | "between";
 
 const NAMES = Object.values(CURRENCIES)
   .flatMap((names) => names.split("|"))
@@ -92,7 +100,7 @@ const NAME_ENDS =
   "(?![a-z가-힣])|(?=(?:로|으로|을|를|은|는|이|가|만|씩|정도|쯤|짜리|어치|보내|이체|송금))";
 
 /** What an amount is made of; the first that fits. */
-const PIECES: readonly (readonly [Kind, RegExp])[] = [
+const PIECES: readonly (readonly [MoneyTokenKind, RegExp])[] = [
   ["sign", new RegExp(`(?:[-−] ?)?${SIGN} ?-?(?=[\\d${NUMERALS}])|[-−]|마이너스 ?`, "uy")],
   ["digits", /\d{1,3}(?:, ?\d{3})+(?!\d)|\d{1,15}(?:\.\d{1,6})?/uy],
   [
@@ -119,9 +127,9 @@ const PIECES: readonly (readonly [Kind, RegExp])[] = [
 /** An amount of more pieces is none. */
 const MAX_PIECES = 24;
 
-interface Ending {
+interface NumeralEnding {
   readonly end: number;
-  readonly kind: Kind;
+  readonly kind: MoneyTokenKind;
 }
 
 /** Every amount of a folded line, also those that are not meant. */
@@ -172,7 +180,7 @@ function oneOf(
   return others.length === 0 ? first : { ...first, sure: "ambiguous", others };
 }
 
-type MayBe = (core: string, kind: Kind, rest: string) => boolean;
+type MayBe = (core: string, kind: MoneyTokenKind, rest: string) => boolean;
 
 /** The longest amount that begins here. */
 function readAt(line: string, start: number, mayBe: MayBe = () => true): ReadSpan | undefined {
@@ -191,8 +199,8 @@ function readAt(line: string, start: number, mayBe: MayBe = () => true): ReadSpa
 }
 
 /** The places behind each piece, as far as pieces follow one another. */
-function endingsFrom(line: string, start: number): Ending[] {
-  const endings: Ending[] = [];
+function endingsFrom(line: string, start: number): NumeralEnding[] {
+  const endings: NumeralEnding[] = [];
   let at = start;
   while (endings.length < MAX_PIECES) {
     const piece = pieceAt(line, at);
@@ -210,7 +218,7 @@ function isSecondUnit(core: string): boolean {
   return /([만억조$€£¥])[^~∼–-]*\1/u.test(core);
 }
 
-function pieceAt(line: string, at: number): Ending | undefined {
+function pieceAt(line: string, at: number): NumeralEnding | undefined {
   for (const [kind, pattern] of PIECES) {
     pattern.lastIndex = at;
     if (pattern.test(line) && pattern.lastIndex > at) return { kind, end: pattern.lastIndex };
@@ -219,7 +227,7 @@ function pieceAt(line: string, at: number): Ending | undefined {
 }
 
 /** thirty-five */
-function isHyphen(line: string, { kind, end }: Ending): boolean {
+function isHyphen(line: string, { kind, end }: NumeralEnding): boolean {
   return kind === "english" && /^-[a-z]/u.test(line.slice(end, end + 2));
 }
 
@@ -247,7 +255,7 @@ const BEHIND_WORDS = new RegExp(
 );
 
 /** Whether an amount can end here, and the next word is not part of it. */
-function mayEnd(core: string, rest: string, kind: Kind): boolean {
+function mayEnd(core: string, rest: string, kind: MoneyTokenKind): boolean {
   switch (kind) {
     case "won":
       return !NAMED_WON.test(core);

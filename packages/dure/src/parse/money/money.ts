@@ -65,7 +65,7 @@ export function parseMoney(text: string): MoneyReading {
 
 // --- what stands around an amount
 
-interface Manner {
+interface AmountManner {
   readonly core: string;
   readonly per: "each" | "total" | undefined;
   readonly bound: "most" | "least" | undefined;
@@ -124,10 +124,10 @@ const SUFFIXES: readonly Affix[] = [
 /** Affixes are taken off one by one; no amount has more than these. */
 const MAX_AFFIXES = 8;
 
-function withoutManner(folded: string): Manner {
+function withoutManner(folded: string): AmountManner {
   let core = folded.trim();
-  let per: Manner["per"];
-  let bound: Manner["bound"];
+  let per: AmountManner["per"];
+  let bound: AmountManner["bound"];
   let approximate = false;
   for (let taken = 0; taken < MAX_AFFIXES; taken++) {
     const affix = [...PREFIXES, ...SUFFIXES].find(([pattern]) => pattern.test(core));

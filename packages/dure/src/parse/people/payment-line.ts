@@ -51,7 +51,7 @@ function moneysIn(line: string): readonly Found<MoneyReading>[] {
 
 const SOMEONE = /(?:한테|에게|께|하고|랑)(?!\p{L})|\b(?:to|between|among)\b/u;
 
-interface Span {
+interface MarkedSpan {
   readonly at: number;
   readonly words: string;
   readonly mark: string;
@@ -62,11 +62,11 @@ interface Span {
 function spanOf(
   { at, words, sure }: { readonly at: number; readonly words: string; readonly sure?: string },
   mark: string,
-): Span {
+): MarkedSpan {
   return { at, words, mark, isOpen: mark.startsWith(MARKS.money) && sure === "ambiguous" };
 }
 
-function replaced(line: string, spans: readonly Span[]): string {
+function replaced(line: string, spans: readonly MarkedSpan[]): string {
   let text = "";
   let end = 0;
   for (const { at, words, mark, isOpen } of spans.toSorted((a, b) => a.at - b.at)) {

@@ -5,11 +5,11 @@ import { isCapital, type NamedToken, type WholeName } from "./payment-names.ts";
 
 /** Which of the names in a sentence are people who may get something. */
 
-type Kind = NamedToken["kind"];
-type Tokens = readonly NamedToken[];
+type TokenKind = NamedToken["kind"];
+type NamedTokens = readonly NamedToken[];
 
 /** For each token whether it is one; first by its own marks, then by what it is joined with. Pure. */
-export function peopleIn(tokens: Tokens): boolean[] {
+export function peopleIn(tokens: NamedTokens): boolean[] {
   const isAnOrder = tokens.some(({ kind }) => ORDERING.has(kind));
   const people = tokens.map((token, place) =>
     token.kind === "name" ? isSure(token, { tokens, place, isAnOrder }) : false,
@@ -24,14 +24,14 @@ export function peopleIn(tokens: Tokens): boolean[] {
 }
 
 /** With one of them in it a sentence orders something. */
-const ORDERING: ReadonlySet<Kind> = new Set(["money", "sent", "verb", "share"]);
+const ORDERING: ReadonlySet<TokenKind> = new Set(["money", "sent", "verb", "share"]);
 /** A name reaches its amount over these. */
-const OVER: ReadonlySet<Kind> = new Set(["small", "each", "purpose", "pair", "for"]);
-const SMALL: ReadonlySet<Kind> = new Set(["small", "each"]);
+const OVER: ReadonlySet<TokenKind> = new Set(["small", "each", "purpose", "pair", "for"]);
+const SMALL: ReadonlySet<TokenKind> = new Set(["small", "each"]);
 /** And it is reached over these from what stands before it. */
-const BACK: ReadonlySet<Kind> = new Set([...SMALL, "pair"]);
+const BACK: ReadonlySet<TokenKind> = new Set([...SMALL, "pair"]);
 /** Behind these nothing more is said about a name before them. */
-const ENDS: ReadonlySet<Kind | undefined> = new Set([
+const ENDS: ReadonlySet<TokenKind | undefined> = new Set([
   undefined,
   "break",
   "clause-end",
@@ -42,7 +42,7 @@ const ENDS: ReadonlySet<Kind | undefined> = new Set([
 ]);
 
 interface Spot {
-  readonly tokens: Tokens;
+  readonly tokens: NamedTokens;
   readonly place: number;
   readonly isAnOrder: boolean;
 }
@@ -67,11 +67,11 @@ function isSure(token: WholeName, spot: Spot): boolean {
 }
 
 /** 엄마한테 다녀올게 says more than to whom. */
-function saysMore(tokens: Tokens, place: number): boolean {
+function saysMore(tokens: NamedTokens, place: number): boolean {
   return tokens.slice(place).some(({ kind }) => kind === "break");
 }
 
-function isSent(tokens: Tokens, place: number): boolean {
+function isSent(tokens: NamedTokens, place: number): boolean {
   return kindOf(tokens, nextPlace(tokens, place, SMALL)) === "sent";
 }
 
@@ -98,7 +98,7 @@ function isIntroduced(token: WholeName, { tokens, place, isAnOrder }: Spot): boo
 }
 
 /** 20k for Jane, and the same for Bob. */
-function isForAmount(tokens: Tokens, place: number): boolean {
+function isForAmount(tokens: NamedTokens, place: number): boolean {
   return isBehindAmount(tokens, place) || kindOf(tokens, place - 1) === "other-amount";
 }
 
@@ -107,12 +107,12 @@ function isWrittenAsName(name: string): boolean {
   return isCapital(name) || /^[가-힣]/u.test(name) || isRelation(name);
 }
 
-function isFirst(tokens: Tokens, place: number): boolean {
+function isFirst(tokens: NamedTokens, place: number): boolean {
   return tokens.slice(0, place).every(({ kind }) => kind !== "name" && kind !== "break");
 }
 
 /** `20k to john`, `send to john`; not `I want to borrow`. */
-function isRecipientOf(tokens: Tokens, place: number): boolean {
+function isRecipientOf(tokens: NamedTokens, place: number): boolean {
   const before = tokens[place - 1];
   return before?.kind === "small" ? GOING.test(before.text) : before?.kind !== "break";
 }
@@ -128,12 +128,12 @@ function isBesideAmount(token: WholeName, { tokens, place }: Spot): boolean {
   return isKnown && isBehindAmount(tokens, place) && isLast(tokens, place);
 }
 
-function isLast(tokens: Tokens, place: number): boolean {
+function isLast(tokens: NamedTokens, place: number): boolean {
   return ENDS.has(kindOf(tokens, nextPlace(tokens, place, SMALL)));
 }
 
 /** `zap 20k to Bob`: a word that no list has, where a verb stands. */
-function isVerbLike({ name }: WholeName, tokens: Tokens, place: number): boolean {
+function isVerbLike({ name }: WholeName, tokens: NamedTokens, place: number): boolean {
   if (/^[가-힣]/u.test(name) || isRelation(name)) return false;
   if (isCapital(name) && !isFirst(tokens, place)) return false;
   const money = tokens.findIndex(({ kind }, at) => at > place && kind === "money");
@@ -142,7 +142,7 @@ function isVerbLike({ name }: WholeName, tokens: Tokens, place: number): boolean
 }
 
 /** 엄마한테 치킨 2만원, 철수는 커피 5천원: what the money of the one before is for. Pure. */
-export function isPurposeName(tokens: Tokens, place: number): boolean {
+export function isPurposeName(tokens: NamedTokens, place: number): boolean {
   const token = tokens[place];
   if (token?.kind !== "name" || token.mark !== "bare" || isPlainName(token.name)) return false;
   if (kindOf(tokens, nextPlace(tokens, place, OVER)) !== "money") return false;
@@ -156,7 +156,7 @@ function takesPurpose({ mark, name }: WholeName): boolean {
 }
 
 /** Whether an amount follows: 엄마 3만원, 엄마 내일 용돈 3만원. */
-function reachesAmount(tokens: Tokens, place: number): boolean {
+function reachesAmount(tokens: NamedTokens, place: number): boolean {
   const next = nextPlace(tokens, place, OVER);
   if (kindOf(tokens, next) === "money") return true;
   const token = tokens[place];
@@ -164,7 +164,7 @@ function reachesAmount(tokens: Tokens, place: number): boolean {
 }
 
 /** Whether an amount is directly before, or before a comma. */
-function isBehindAmount(tokens: Tokens, place: number): boolean {
+function isBehindAmount(tokens: NamedTokens, place: number): boolean {
   const before = nextPlace(tokens, place, BACK, -1);
   if (kindOf(tokens, before) === "money") return true;
   return kindOf(tokens, before) === "joiner" && kindOf(tokens, before - 1) === "money";
@@ -175,7 +175,7 @@ function isBehindAmount(tokens: Tokens, place: number): boolean {
 const UNJOINED: ReadonlySet<Mark> = new Set(["topic", "place", "aim"]);
 
 /** 민수 of 민수, 영희한테; 엄마, 3만원. */
-function isJoinedToNext(tokens: Tokens, place: number, people: readonly boolean[]): boolean {
+function isJoinedToNext(tokens: NamedTokens, place: number, people: readonly boolean[]): boolean {
   const token = tokens[place];
   if (token?.kind !== "name" || UNJOINED.has(token.mark)) return false;
   const next = nextPlace(tokens, place, SMALL);
@@ -193,7 +193,7 @@ function isJoinedToNext(tokens: Tokens, place: number, people: readonly boolean[
 }
 
 /** 엄마랑 아빠 보내줘 */
-function isPair(tokens: Tokens, { name }: WholeName, other: WholeName): boolean {
+function isPair(tokens: NamedTokens, { name }: WholeName, other: WholeName): boolean {
   const isAnOrder = tokens.some(({ kind }) => ORDERING.has(kind));
   return isAnOrder && isLikeName(name) && isLikeName(other.name);
 }
@@ -201,7 +201,7 @@ function isPair(tokens: Tokens, { name }: WholeName, other: WholeName): boolean 
 const SPOKEN = new RegExp(`${SPOKEN_ENDS}$`, "u");
 
 /** 아빠 of 엄마한테 3만원, 아빠; 아빠도 behind 엄마한테. */
-function isJoinedToLast(tokens: Tokens, place: number, people: readonly boolean[]): boolean {
+function isJoinedToLast(tokens: NamedTokens, place: number, people: readonly boolean[]): boolean {
   const token = tokens[place];
   if (token?.kind !== "name") return false;
   const isPerson = (at: number): boolean => people[at] === true;
@@ -217,7 +217,7 @@ function isJoinedToLast(tokens: Tokens, place: number, people: readonly boolean[
 
 /** Whether a name belongs to what stands before its joiner: a person, or the sum of one. */
 function isJoinedTo(
-  tokens: Tokens,
+  tokens: NamedTokens,
   place: number,
   name: string,
   people: readonly boolean[],
@@ -232,14 +232,14 @@ function isJoinedTo(
 
 // --- places
 
-function kindOf(tokens: Tokens, place: number): Kind | undefined {
+function kindOf(tokens: NamedTokens, place: number): TokenKind | undefined {
   return tokens[place]?.kind;
 }
 
 function nextPlace(
-  tokens: Tokens,
+  tokens: NamedTokens,
   place: number,
-  over: ReadonlySet<Kind>,
+  over: ReadonlySet<TokenKind>,
   step: 1 | -1 = 1,
 ): number {
   let next = place + step;
@@ -249,8 +249,8 @@ function nextPlace(
   return next;
 }
 
-const JOINING: ReadonlySet<Kind> = new Set(["joiner", "small", "each", "to", "for", "pair"]);
+const JOINING: ReadonlySet<TokenKind> = new Set(["joiner", "small", "each", "to", "for", "pair"]);
 
-function behindJoiner(tokens: Tokens, place: number, step: 1 | -1): number {
+function behindJoiner(tokens: NamedTokens, place: number, step: 1 | -1): number {
   return nextPlace(tokens, place, JOINING, step);
 }

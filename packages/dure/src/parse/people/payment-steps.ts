@@ -30,7 +30,7 @@ export interface PersonStep {
 }
 
 /** A person or an amount that a sentence names. */
-export type Step =
+export type PaymentStep =
   | PersonStep
   | {
       readonly kind: "money";
@@ -40,15 +40,15 @@ export type Step =
     };
 
 /** The people and the amounts that a sentence names, in their order. Pure. */
-export function stepsOf(sentence: string): Step[] {
+export function stepsOf(sentence: string): PaymentStep[] {
   const tokens = withWholeNames(wordsOf(sentence));
   return withoutOwners(gapped(tokens, peopleIn(tokens)));
 }
 
 const NO_GAP: Gap = { joiner: false, end: false, purpose: false, each: false };
 
-function gapped(tokens: readonly NamedToken[], people: readonly boolean[]): Step[] {
-  const steps: Step[] = [];
+function gapped(tokens: readonly NamedToken[], people: readonly boolean[]): PaymentStep[] {
+  const steps: PaymentStep[] = [];
   let gap = NO_GAP;
   for (const [place, token] of tokens.entries()) {
     const isPerson = token.kind === "name" && people[place] === true;
@@ -104,7 +104,7 @@ function widened(gap: Gap, tokens: readonly NamedToken[], place: number): Gap {
 }
 
 /** Without whose the purpose is: 친구 축의금 10만원 민호한테, 50k for Jane to Bob. */
-function withoutOwners(steps: readonly Step[]): Step[] {
+function withoutOwners(steps: readonly PaymentStep[]): PaymentStep[] {
   return steps.filter((step, place) => {
     if (step.kind === "money") return true;
     const isOwner =
@@ -116,7 +116,7 @@ function withoutOwners(steps: readonly Step[]): Step[] {
 }
 
 /** Whether a marked person without an amount of its own stands here. */
-function isRecipient(steps: readonly Step[], place: number): boolean {
+function isRecipient(steps: readonly PaymentStep[], place: number): boolean {
   const step = steps[place];
   if (step?.kind !== "person" || step.gap.joiner || step.gap.end) return false;
   return (step.mark === "dative" || step.mark === "to") && steps[place + 1]?.kind !== "money";

@@ -36,7 +36,7 @@ export interface NameToken {
 }
 
 /** Words that are no names, and what they do to the names around them. */
-export type Role =
+export type WordRole =
   | "joiner"
   | "each"
   | "to"
@@ -77,7 +77,7 @@ export type Token =
   | { readonly kind: "money"; readonly money: MoneyReading }
   /** 음, please, 내일: names and amounts reach over it. */
   | { readonly kind: "small"; readonly text: string }
-  | { readonly kind: Role };
+  | { readonly kind: WordRole };
 
 /** The words of what a sentence orders, in their order. Pure. */
 export function wordsOf(sentence: string): Token[] {
@@ -107,7 +107,7 @@ const SENT = new RegExp(
   "u",
 );
 
-const ROLES: readonly (readonly [pattern: RegExp, role: Role | "nothing"])[] = [
+const ROLES: readonly (readonly [pattern: RegExp, role: WordRole | "nothing"])[] = [
   [new RegExp(`^(?:${JOINERS})$`, "iu"), "joiner"],
   [/^(?:각각|각자|각|씩|each|똑같이|apiece)$/iu, "each"],
   [new RegExp(`^${MARKS.arrow}$`, "u"), "arrow"],

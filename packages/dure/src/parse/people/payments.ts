@@ -1,6 +1,6 @@
 import type { MoneyReading } from "../money/money.ts";
 import { isHypothetical } from "./orders.ts";
-import { stepsOf, type PersonStep, type Step } from "./payment-steps.ts";
+import { stepsOf, type PersonStep, type PaymentStep } from "./payment-steps.ts";
 import { parsePerson } from "./person.ts";
 import { LONGEST_SENTENCE, understood, type Reader } from "../reading.ts";
 
@@ -83,7 +83,7 @@ export const personReader: Reader<string> = {
 
 // --- who gets what
 
-function paymentsOf(steps: readonly Step[]): PaymentsReading {
+function paymentsOf(steps: readonly PaymentStep[]): PaymentsReading {
   const doubts = new Set<PaymentDoubt>();
   const pairs = pairsOf(steps);
   const groups = groupsOf(steps);
@@ -121,7 +121,7 @@ function isSameAmount(one: MoneyReading | undefined, other: MoneyReading): boole
 }
 
 /** People who stand together: 엄마, 아빠, 동생. */
-function groupsOf(steps: readonly Step[]): PersonStep[][] {
+function groupsOf(steps: readonly PaymentStep[]): PersonStep[][] {
   const groups: PersonStep[][] = [];
   for (const [place, step] of steps.entries()) {
     if (step.kind === "money") continue;
@@ -133,8 +133,8 @@ function groupsOf(steps: readonly Step[]): PersonStep[][] {
 }
 
 interface Sentence {
-  readonly steps: readonly Step[];
-  readonly pairs: ReadonlyMap<Step, Step>;
+  readonly steps: readonly PaymentStep[];
+  readonly pairs: ReadonlyMap<PaymentStep, PaymentStep>;
 }
 
 /** The amount of each person of a group: an amount of one alone is for all of them. */
@@ -160,7 +160,7 @@ function amountsOf(
   return { amounts: group.map(() => amount), isOpen: !isEach, isSeveral: false };
 }
 
-function moneyOf(step: Step | undefined): MoneyReading | undefined {
+function moneyOf(step: PaymentStep | undefined): MoneyReading | undefined {
   return step?.kind === "money" ? step.money : undefined;
 }
 
@@ -179,7 +179,9 @@ function saysEach(group: readonly PersonStep[], { steps, pairs }: Sentence): boo
 
 /** Whether an amount that is no one's stands with the amount of a group: 엄마한테 5만원 3만원. */
 function hasSpare(group: readonly PersonStep[], { steps, pairs }: Sentence): boolean {
-  const own = new Set<Step | undefined>(group.flatMap((person) => [person, pairs.get(person)]));
+  const own = new Set<PaymentStep | undefined>(
+    group.flatMap((person) => [person, pairs.get(person)]),
+  );
   return steps.some((step, place) => {
     if (step.kind === "person" || pairs.has(step) || isSum(step.money)) return false;
     if (group.some((person) => isSameAmount(moneyOf(pairs.get(person)), step.money))) return false;
@@ -199,27 +201,27 @@ function isSum(money: MoneyReading): boolean {
 /** What a way to pair people and amounts costs; the cheapest is meant. */
 const COSTS = { single: 10, joiner: 3, end: 2, order: 1 } as const;
 
-interface Way {
+interface PairingWay {
   readonly cost: number;
-  readonly pairs: readonly (readonly [Step, Step])[];
+  readonly pairs: readonly (readonly [PaymentStep, PaymentStep])[];
 }
 
 /**
  * Each person with the amount beside it, and each amount with its person: as many pairs as there can
  * be, over as few commas and verbs as there can be, in the order in which the sentence began.
  */
-function pairsOf(steps: readonly Step[]): ReadonlyMap<Step, Step> {
-  const ways: Way[] = [{ cost: 0, pairs: [] }];
+function pairsOf(steps: readonly PaymentStep[]): ReadonlyMap<PaymentStep, PaymentStep> {
+  const ways: PairingWay[] = [{ cost: 0, pairs: [] }];
   for (const [place, step] of steps.entries()) {
     const alone = ways[place]!;
-    const single: Way = { cost: alone.cost + COSTS.single, pairs: alone.pairs };
+    const single: PairingWay = { cost: alone.cost + COSTS.single, pairs: alone.pairs };
     const before = steps[place - 1];
     const earlier = ways[place - 1];
     if (!before || !earlier || before.kind === step.kind) {
       ways.push(single);
       continue;
     }
-    const paired: Way = {
+    const paired: PairingWay = {
       cost: earlier.cost + costOf(before, step, steps[0]!),
       pairs: [...earlier.pairs, [before, step]],
     };
@@ -233,7 +235,7 @@ function pairsOf(steps: readonly Step[]): ReadonlyMap<Step, Step> {
   );
 }
 
-function costOf(before: Step, { gap }: Step, first: Step): number {
+function costOf(before: PaymentStep, { gap }: PaymentStep, first: PaymentStep): number {
   const order = before.kind === first.kind ? 0 : COSTS.order;
   return order + (gap.joiner ? COSTS.joiner : 0) + (gap.end ? COSTS.end : 0);
 }

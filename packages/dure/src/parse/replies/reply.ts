@@ -73,7 +73,7 @@ export function classifyReply(text: string, lexicon: Lexicon = LEXICON): Reply {
   return { ...decided, words };
 }
 
-type Decided = Omit<Reply, "words">;
+type DecidedReply = Omit<Reply, "words">;
 
 /** A message in the forms in which it is looked at. */
 interface MessageForms {
@@ -83,7 +83,7 @@ interface MessageForms {
   readonly moves: MoveWords;
 }
 
-function decide(text: string, lexicon: Lexicon): Decided {
+function decide(text: string, lexicon: Lexicon): DecidedReply {
   if (text === "") return reply("other", "empty", "exact");
   if (text.length > LONGEST_SENTENCE) return reply("other", "too-long", "exact");
 
@@ -94,13 +94,17 @@ function decide(text: string, lexicon: Lexicon): Decided {
   );
 }
 
-function reply(kind: ReplyKind, because: ReplyBecause, sure: Sureness = "approximate"): Decided {
+function reply(
+  kind: ReplyKind,
+  because: ReplyBecause,
+  sure: Sureness = "approximate",
+): DecidedReply {
   return { kind, because, sure };
 }
 
 // --- whole messages of listed words
 
-function decidePlain(said: MessageForms, lexicon: Lexicon): Decided | undefined {
+function decidePlain(said: MessageForms, lexicon: Lexicon): DecidedReply | undefined {
   const { line, words } = said;
   const isQuestion = QUESTION_MARK.test(line);
   const emoji = { yes: YES_EMOJI.test(line), no: NO_EMOJI.test(line) };
@@ -117,7 +121,7 @@ function decidePlain(said: MessageForms, lexicon: Lexicon): Decided | undefined 
 }
 
 /** A yes in words, unless it stands beside a no, or in marks. */
-function decideYes(line: string, isDenied: boolean): Decided {
+function decideYes(line: string, isDenied: boolean): DecidedReply {
   if (isDenied) return reply("unsure", "yes-and-no", "ambiguous");
   return isPlainlyWritten(line)
     ? reply("yes", "listed-words", "exact")
@@ -127,7 +131,7 @@ function decideYes(line: string, isDenied: boolean): Decided {
 function decideEmoji(
   emoji: { readonly yes: boolean; readonly no: boolean },
   line: string,
-): Decided {
+): DecidedReply {
   if (emoji.yes && emoji.no) return reply("unsure", "yes-and-no", "ambiguous");
   if (emoji.yes && isPlainlyWritten(line)) return reply("yes", "listed-emoji", "exact");
   return emoji.no ? reply("no", "listed-emoji", "exact") : reply("other", "nothing-of-these");
@@ -158,7 +162,7 @@ const YES_EMOJI = /[👍👌🙆✅☑🆗⭕🫡💯]/u;
 /** `네 ❌` says two things at once, so it says nothing. */
 const NO_EMOJI = /[👎❌❎🙅🚫✋🛑⛔✖]/u;
 
-function decideSentence(said: MessageForms, lexicon: Lexicon): Decided | undefined {
+function decideSentence(said: MessageForms, lexicon: Lexicon): DecidedReply | undefined {
   if (has(lexicon.asksWithWords, said.line)) return reply("question", "question-words");
   return decideGivenUp(said, lexicon) ?? decideChange(said, lexicon) ?? decideForm(said, lexicon);
 }
@@ -167,7 +171,7 @@ function decideSentence(said: MessageForms, lexicon: Lexicon): Decided | undefin
 function decideGivenUp(
   { line, words, moves }: MessageForms,
   lexicon: Lexicon,
-): Decided | undefined {
+): DecidedReply | undefined {
   const isNegated = moves.negated && !moves.supposed;
   if (!isNegated && !cancelsAValue(line, lexicon)) return undefined;
   const [first = ""] = words;
@@ -178,7 +182,7 @@ function decideGivenUp(
 }
 
 /** Asks for a change, also in the form of a question: 바꿔줄래?, can you change it? */
-function decideChange({ line, moves }: MessageForms, lexicon: Lexicon): Decided | undefined {
+function decideChange({ line, moves }: MessageForms, lexicon: Lexicon): DecidedReply | undefined {
   const isAsked = has(lexicon.changes, line) || has(lexicon.notes, line);
   if (isAsked || moves.adds || moves.removes || moves.swaps) {
     return reply("change", "asks-to-change");
@@ -187,7 +191,7 @@ function decideChange({ line, moves }: MessageForms, lexicon: Lexicon): Decided 
 }
 
 /** A question, or a value that is neither reported nor supposed. */
-function decideForm({ line, moves }: MessageForms, lexicon: Lexicon): Decided | undefined {
+function decideForm({ line, moves }: MessageForms, lexicon: Lexicon): DecidedReply | undefined {
   if (QUESTION_MARK.test(line)) return reply("question", "question-mark", "exact");
   if (has(lexicon.asksByForm, line)) return reply("question", "question-words");
   const isMeant = !moves.reported && !moves.supposed;
@@ -206,7 +210,7 @@ const A_RECIPIENT =
   /(?<![\p{L}\d])[\p{L}\d]{1,30}(?: ?[님씨])?(?:에게|한테|께)(?!\p{L})|\bto (?:my )?\p{L}+/gu;
 
 /** Starts of messages that say yes and then more, or no and then more. */
-function decideRest(words: readonly string[], lexicon: Lexicon): Decided {
+function decideRest(words: readonly string[], lexicon: Lexicon): DecidedReply {
   const { halfYes, no, negators, cancel } = lexicon;
   const [first = ""] = words;
   const last = words.at(-1) ?? "";

@@ -1,7 +1,7 @@
 import { isObject } from "../../kernel/json.ts";
 import type { AgentName } from "./presets.ts";
 
-type Settings = Readonly<Record<string, unknown>>;
+type AgentSettings = Readonly<Record<string, unknown>>;
 
 /** Settings of one agent, and what a member gets of a person's. */
 export interface HomeSettings {
@@ -106,24 +106,24 @@ function closed(login: string): readonly string[] {
 }
 
 /** How the person signs in. Pure. */
-function authOf({ security }: Settings): Settings {
+function authOf({ security }: AgentSettings): AgentSettings {
   return isObject(security) ? only(security, ["auth"]) : {};
 }
 
-function without(settings: Settings, keys: readonly string[]): Settings {
+function without(settings: AgentSettings, keys: readonly string[]): AgentSettings {
   return Object.fromEntries(Object.entries(settings).filter(([key]) => !keys.includes(key)));
 }
 
-function only(settings: Settings, keys: readonly string[]): Settings {
+function only(settings: AgentSettings, keys: readonly string[]): AgentSettings {
   return Object.fromEntries(Object.entries(settings).filter(([key]) => keys.includes(key)));
 }
 
-function textOf(settings: Settings): string {
+function textOf(settings: AgentSettings): string {
   return `${JSON.stringify(settings, null, 2)}\n`;
 }
 
 /** A person's settings that cannot be read are none. Pure. */
-function settingsIn(text = ""): Settings {
+function settingsIn(text = ""): AgentSettings {
   try {
     const value: unknown = JSON.parse(withoutComments(text));
 

@@ -85,7 +85,7 @@ function brokeResult(error: DureError, { tokens, cost }: Spending): WorkerResult
   };
 }
 
-type Tokens = AgentSpent["tokens"];
+type SpentTokens = AgentSpent["tokens"];
 
 /** What one process of an agent has used, and what of it is written down. */
 class Spending {
@@ -94,10 +94,10 @@ class Spending {
   #charge: Awaited<ReturnType<AgentPay["require"]>> | undefined;
   #conversation: string;
   #count: CostCount = { told: 0 };
-  tokens: Tokens = { input: 0, output: 0 };
+  tokens: SpentTokens = { input: 0, output: 0 };
   cost: WorkerResult["cost"];
   #isEstimate = false;
-  #written: Tokens = { input: 0, output: 0 };
+  #written: SpentTokens = { input: 0, output: 0 };
   #hasCost = false;
 
   constructor(assignment: Assignment, options: PaidOptions) {
@@ -139,7 +139,7 @@ class Spending {
     this.#count = beginCosts(scope, recorded);
   }
 
-  async #hear(cost: NonNullable<WorkerResult["cost"]>, tokens: Tokens): Promise<void> {
+  async #hear(cost: NonNullable<WorkerResult["cost"]>, tokens: SpentTokens): Promise<void> {
     this.cost = cost;
     if (cost.currency !== "USD") return;
     const { more, told } = takeCost(this.#count, Math.round(cost.amount * 1_000_000));
@@ -151,14 +151,14 @@ class Spending {
     await this.require();
   }
 
-  async #write(tokens: Tokens, microUsd: number | undefined): Promise<void> {
+  async #write(tokens: SpentTokens, microUsd: number | undefined): Promise<void> {
     const [conversation, isEstimate] = [this.#conversation, this.#isEstimate];
     await this.#charge?.settle({ conversation, tokens, isEstimate, microUsd });
   }
 }
 
 /** Never below zero: the sum at the end may be less than what was counted. Pure. */
-function lessOf(one: Tokens, other: Tokens): Tokens {
+function lessOf(one: SpentTokens, other: SpentTokens): SpentTokens {
   return {
     input: Math.max(0, one.input - other.input),
     output: Math.max(0, one.output - other.output),

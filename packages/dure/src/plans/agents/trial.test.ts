@@ -6,11 +6,11 @@ import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
 import { systemClock } from "../../kernel/clock.ts";
 import { openSandbox } from "../sandbox/sandbox.ts";
-import { isAgent, tryAgent, type AgentSpec } from "./trial.ts";
+import { isAgent, tryAgent, type AcpAgentSpec } from "./trial.ts";
 
 const AGENT = fileURLToPath(new URL("../../../test/plans/acp-agent/agent.ts", import.meta.url));
 
-async function trial(spec: AgentSpec) {
+async function trial(spec: AcpAgentSpec) {
   const folder = await realpath(await mkdtemp(join(tmpdir(), "dure-trial-")));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   const home = join(folder, "person");

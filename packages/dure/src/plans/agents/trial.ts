@@ -16,7 +16,7 @@ const ANSWER_MS = 90_000;
 const PROMPT = "Reply with the single word ready. Change no file, and use no tool.";
 const LIMITS = { outputBytes: 8_000_000, fileBytes: 64_000_000, processes: 512 } as const;
 
-export type AgentSpec = Extract<WorkerSpec, { readonly kind: "acp" | "command" }>;
+export type AcpAgentSpec = Extract<WorkerSpec, { readonly kind: "acp" | "command" }>;
 
 /** What one call of an agent in the sandbox came to. */
 export interface AgentTrial {
@@ -41,7 +41,7 @@ export interface TrialParts {
 }
 
 /** Whether a worker is an agent that can be asked a question. Pure. */
-export function isAgent(spec: WorkerSpec): spec is AgentSpec {
+export function isAgent(spec: WorkerSpec): spec is AcpAgentSpec {
   return spec.kind === "acp" || (spec.kind === "command" && spec.agent !== undefined);
 }
 
@@ -50,7 +50,7 @@ export function isAgent(spec: WorkerSpec): spec is AgentSpec {
  * here, and not in the first run. Throws the signal's reason alone.
  */
 export async function tryAgent(
-  spec: AgentSpec,
+  spec: AcpAgentSpec,
   parts: TrialParts,
   { signal }: { signal: AbortSignal },
 ): Promise<AgentTrial> {
@@ -81,7 +81,7 @@ export async function tryAgent(
 }
 
 function workerOf(
-  spec: AgentSpec,
+  spec: AcpAgentSpec,
   { clock, network: { env } }: TrialParts,
   onAgent: (agent: { readonly name: string; readonly version: string }) => void,
 ): Worker {
@@ -97,7 +97,7 @@ function workerOf(
 
 async function assignmentIn(
   at: string,
-  spec: AgentSpec,
+  spec: AcpAgentSpec,
   { sandbox, home, network }: TrialParts,
 ): Promise<Assignment> {
   const tree = join(at, "tree");

@@ -152,7 +152,7 @@ const MORE = 0.5;
  * The question that a trigger asks. One is open per run, port and type; with `key` one per key. A
  * port is given to the orchestrator only where there is one.
  */
-export function escalationFor(name: TriggerName, about: Question): NewEscalation {
+export function escalationFor(name: TriggerName, about: TriggerQuestion): NewEscalation {
   const { type, severity, actions, ofRun = actions } = TRIGGERS[name];
   const { tenant, run, plan, port, key, title, description } = about;
   const source = port === undefined ? { run } : { run, port };
@@ -176,7 +176,7 @@ export function escalationFor(name: TriggerName, about: Question): NewEscalation
 }
 
 /** What a question is about. */
-interface Question {
+interface TriggerQuestion {
   readonly tenant: string;
   readonly run: string;
   readonly plan: string;
@@ -190,12 +190,16 @@ interface Question {
 }
 
 /** A question about a run. Pure. */
-export function aboutRun({ id, tenant, plan }: PlanRun): Pick<Question, "tenant" | "run" | "plan"> {
+export function aboutRun({
+  id,
+  tenant,
+  plan,
+}: PlanRun): Pick<TriggerQuestion, "tenant" | "run" | "plan"> {
   return { tenant, run: id, plan: plan.name };
 }
 
 /** A question about one port of a run. Pure. */
-export function aboutPort(run: PlanRun, port: string): Omit<Question, "title"> {
+export function aboutPort(run: PlanRun, port: string): Omit<TriggerQuestion, "title"> {
   const hasOrchestrator = run.plan.workers.orchestrator !== undefined;
   return { ...aboutRun(run), port, hasOrchestrator };
 }
@@ -209,7 +213,7 @@ function keyed(key: string): string {
  * What an answer orders the run to do; undefined: nothing. Pure. `paths`: those that the question
  * was about.
  */
-export function orderOf(answer: Answer, about: AnsweredQuestion): RunOrder | undefined {
+export function orderOf(answer: TriggerAnswer, about: AnsweredTrigger): RunOrder | undefined {
   if (answer.value === "cancel") return { type: "cancel" };
   const { port } = about;
 
@@ -220,7 +224,7 @@ export function orderOf(answer: Answer, about: AnsweredQuestion): RunOrder | und
 function sentBack(
   port: string,
   note = "",
-  { by = "operator", comments = [] }: AnsweredQuestion,
+  { by = "operator", comments = [] }: AnsweredTrigger,
 ): RunOrder {
   const feedback = reviewOf(by, comments, note === "" && comments.length === 0 ? AGAIN : note);
   return { type: "review", port, feedback, comments: comments.map(({ id }) => id) };
@@ -228,13 +232,13 @@ function sentBack(
 
 const AGAIN = "Do it again: it was not approved.";
 
-interface Answer {
+interface TriggerAnswer {
   readonly value: string;
   readonly note?: string | undefined;
 }
 
 /** What the question was about, as it stands when the answer comes. */
-interface AnsweredQuestion {
+interface AnsweredTrigger {
   readonly port?: string | undefined;
   readonly pairTries?: number | undefined;
   readonly paths?: readonly string[] | undefined;
@@ -249,7 +253,7 @@ interface AnsweredQuestion {
   readonly comments?: readonly PortComment[] | undefined;
 }
 
-function runOrderOf({ value }: Answer, about: AnsweredQuestion): RunOrder | undefined {
+function runOrderOf({ value }: TriggerAnswer, about: AnsweredTrigger): RunOrder | undefined {
   if (value === "retry") return { type: "again" };
   if (value !== "more_tokens") return undefined;
 
@@ -259,8 +263,8 @@ function runOrderOf({ value }: Answer, about: AnsweredQuestion): RunOrder | unde
 }
 
 function portOrderOf(
-  { value, note }: Answer,
-  about: AnsweredQuestion & { readonly port: string },
+  { value, note }: TriggerAnswer,
+  about: AnsweredTrigger & { readonly port: string },
 ): RunOrder | undefined {
   const { port, pairTries } = about;
   const hint = note === "" ? undefined : note;

@@ -35,7 +35,7 @@ export interface WorkerHeartbeatsOptions {
   readonly count: (tx: Transaction, more: Counted) => Promise<void>;
 }
 
-type Progress = Extract<WorkerEvent, { type: "progress" }>;
+type ProgressEvent = Extract<WorkerEvent, { type: "progress" }>;
 
 /**
  * The signs of life of one worker in one step. Each is stored with the tokens that were used since
@@ -48,7 +48,7 @@ export class WorkerHeartbeats {
   #heardAt: number;
   #storedAt: number;
   #isStalled = false;
-  #last: Progress | undefined;
+  #last: ProgressEvent | undefined;
   #counted: Counted = { tokens: 0, calls: 0 };
   readonly #notes = new TranscriptBuffer();
   #cancelNotes: Cancel | undefined;
@@ -97,7 +97,7 @@ export class WorkerHeartbeats {
     });
   }
 
-  async heard(event: Progress, log: string): Promise<void> {
+  async heard(event: ProgressEvent, log: string): Promise<void> {
     const now = this.#options.clock.monotonic();
     const isBack = this.#isStalled;
     this.#heardAt = now;
@@ -120,7 +120,7 @@ export class WorkerHeartbeats {
     this.#cancel();
   }
 
-  async #store(event: Progress, log: string, now: number): Promise<void> {
+  async #store(event: ProgressEvent, log: string, now: number): Promise<void> {
     const { stepLog, step, port, member, count } = this.#options;
     const counted = this.#counted;
     const more = {

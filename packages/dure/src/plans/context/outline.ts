@@ -23,10 +23,10 @@ interface Rules {
   readonly holder: ReadonlySet<string>;
   /** What the body of either is called, where the grammar has no field for it. */
   readonly bodies: ReadonlySet<string>;
-  readonly isHidden: (node: SyntaxNode, about: Place) => boolean;
+  readonly isHidden: (node: SyntaxNode, about: OutlinePlace) => boolean;
 }
 
-interface Place {
+interface OutlinePlace {
   readonly source: string;
   readonly parent: SyntaxNode | undefined;
 }
@@ -60,7 +60,12 @@ export function outlineOf(language: OutlinedLanguage, root: SyntaxNode, source: 
   return shown.length === 0 ? "" : `${shown.join("\n\n")}\n`;
 }
 
-function declarationsIn(node: SyntaxNode, rules: Rules, place: Place, depth: number): string[] {
+function declarationsIn(
+  node: SyntaxNode,
+  rules: Rules,
+  place: OutlinePlace,
+  depth: number,
+): string[] {
   const shown: string[] = [];
   let comments: SyntaxNode[] = [];
   for (const child of node.namedChildren) {
@@ -81,7 +86,7 @@ function declarationsIn(node: SyntaxNode, rules: Rules, place: Place, depth: num
 function declaration(
   node: SyntaxNode,
   rules: Rules,
-  place: Place,
+  place: OutlinePlace,
   depth: number,
 ): string | undefined {
   if (node.type === "decorated_definition") return decorated(node, rules, place, depth);
@@ -103,7 +108,7 @@ function declaration(
 function decorated(
   node: SyntaxNode,
   rules: Rules,
-  place: Place,
+  place: OutlinePlace,
   depth: number,
 ): string | undefined {
   const definition = node.childForFieldName("definition");
@@ -250,7 +255,7 @@ const RULES: Readonly<Record<OutlinedLanguage, Rules>> = {
 };
 
 /** What a trait has is as public as the trait. */
-function isHiddenRust(node: SyntaxNode, { parent }: Place): boolean {
+function isHiddenRust(node: SyntaxNode, { parent }: OutlinePlace): boolean {
   if (node.type === "impl_item" || node.type === "use_declaration") return false;
   if (parent?.type === "trait_item" || parent?.childForFieldName("trait")) return false;
 

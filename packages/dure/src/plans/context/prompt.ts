@@ -15,7 +15,7 @@ import type { TestFeedback } from "../../wire/runs.ts";
 export interface PromptMaterial {
   readonly kind: WorkerSpec["kind"];
   readonly member: Member;
-  readonly task: Task;
+  readonly task: PromptTask;
   readonly scope: ScopeInput;
   readonly context: ContextScope;
   readonly contracts: readonly PromptFile[];
@@ -41,7 +41,7 @@ export interface PromptMaterial {
   readonly wholeTokens: number;
 }
 
-export interface Task {
+export interface PromptTask {
   readonly port: string;
   readonly title: string;
   readonly goal: string;
@@ -91,7 +91,7 @@ export function buildPrompt(material: PromptMaterial): {
   readonly prompt: string;
   readonly manifest: ContextManifest;
 } {
-  const parts: Part[] = [
+  const parts: PromptBlock[] = [
     block("who you are", whoYouAre(material)),
     block("what you own", whatYouOwn(material)),
     block("contracts", contractsIntro(material)),
@@ -125,14 +125,14 @@ export function buildPrompt(material: PromptMaterial): {
   };
 }
 
-type Part = Omit<ContextBlock, "tokens"> & { readonly text: string };
+type PromptBlock = Omit<ContextBlock, "tokens"> & { readonly text: string };
 
 /** A block by its title: `what-you-own`. */
 function codeOfBlock(name: string): string {
   return name.replaceAll(" ", "-");
 }
 
-function block(name: string, body: string): Part {
+function block(name: string, body: string): PromptBlock {
   return {
     code: codeOfBlock(name),
     name,
@@ -210,7 +210,7 @@ function contractsIntro({ contracts, member }: PromptMaterial): string {
 }
 
 /** How a repository wants agents to work on it; nothing where it says nothing. */
-function conventionsParts({ guides, named, skills }: Conventions): readonly Part[] {
+function conventionsParts({ guides, named, skills }: Conventions): readonly PromptBlock[] {
   const lines = [
     words(
       "How this repository is worked on. Where two of these differ, the one nearest to your files",
@@ -260,7 +260,7 @@ function goals(others: NonNullable<PromptMaterial["others"]>): string {
   return others.map(({ port, goal }) => `- ${port}: ${headOf(goal.trim(), 1_000)}`).join("\n");
 }
 
-function tryWords({ try: number, tries }: Task, feedback: TestFeedback): string {
+function tryWords({ try: number, tries }: PromptTask, feedback: TestFeedback): string {
   const before = `This is try ${number} of at most ${tries}. What the try before came to:`;
   return `${before}\n${feedbackText(feedback)}`;
 }
@@ -363,7 +363,7 @@ function howToReport({ kind, member }: PromptMaterial): string {
   return `${REPORTS[kind]}\n${truth}`;
 }
 
-function shownFile(name: string, file: PromptFile): Part {
+function shownFile(name: string, file: PromptFile): PromptBlock {
   const { path, text, form } = file;
   const what = {
     whole: "",

@@ -1,4 +1,4 @@
-import { tokenize, type Token } from "./typescript-tokens.ts";
+import { tokenize, type CodeToken } from "./typescript-tokens.ts";
 
 /** A contract as a prompt shows it. */
 export interface Signatures {
@@ -35,10 +35,10 @@ export function signaturesOf(path: string, text: string): Signatures {
     : { text, form: "whole" };
 }
 
-interface Statement {
+interface CodeStatement {
   /** Without comments. */
-  readonly tokens: readonly Token[];
-  readonly comments: readonly Token[];
+  readonly tokens: readonly CodeToken[];
+  readonly comments: readonly CodeToken[];
 }
 
 const STATEMENT_WORDS = new Set([
@@ -89,10 +89,10 @@ const GOES_ON = new Set([
   "await",
 ]);
 
-function statementsOf(tokens: readonly Token[]): Statement[] {
-  const statements: Statement[] = [];
-  let current: Token[] = [];
-  let comments: Token[] = [];
+function statementsOf(tokens: readonly CodeToken[]): CodeStatement[] {
+  const statements: CodeStatement[] = [];
+  let current: CodeToken[] = [];
+  let comments: CodeToken[] = [];
   const end = (): void => {
     if (current.length === 0) return;
     statements.push({ tokens: current, comments });
@@ -119,7 +119,7 @@ function statementsOf(tokens: readonly Token[]): Statement[] {
   return statements;
 }
 
-function beginsStatement({ depth, isFirst, text }: Token): boolean {
+function beginsStatement({ depth, isFirst, text }: CodeToken): boolean {
   return depth === 0 && isFirst && STATEMENT_WORDS.has(text);
 }
 
@@ -129,7 +129,7 @@ const MODIFIERS = new Set(["export", "default", "declare", "async", "abstract"])
 const SHOWN_WHOLE = new Set(["import", "interface", "type", "enum", "namespace", "module"]);
 
 /** Undefined: nothing that others can see. */
-function signatureOf({ tokens }: Statement, source: string): string | undefined {
+function signatureOf({ tokens }: CodeStatement, source: string): string | undefined {
   const words = tokens.slice(0, 6).filter(({ text }) => !MODIFIERS.has(text));
   const kind = words[0]?.text ?? "";
   const isConstEnum = kind === "const" && words[1]?.text === "enum";
@@ -154,16 +154,16 @@ function signatureOf({ tokens }: Statement, source: string): string | undefined 
 }
 
 /** A value that is the module's default. */
-function defaultOf(tokens: readonly Token[], source: string): string | undefined {
+function defaultOf(tokens: readonly CodeToken[], source: string): string | undefined {
   const isDefault = tokens.some(({ text }) => text === "default");
   return isDefault ? cut(wholeOf(tokens, source)) : undefined;
 }
 
-function wholeOf(tokens: readonly Token[], source: string): string {
+function wholeOf(tokens: readonly CodeToken[], source: string): string {
   return source.slice(tokens[0]!.start, tokens.at(-1)!.end);
 }
 
-function functionOf(tokens: readonly Token[], source: string): string {
+function functionOf(tokens: readonly CodeToken[], source: string): string {
   const body = bodyOf(tokens);
   if (body === undefined) return wholeOf(tokens, source);
 
@@ -200,7 +200,7 @@ const BEFORE_TYPE = new Set([
 ]);
 
 /** The position of the brace that opens a body: the first one at the top that can be no type. */
-function bodyOf(tokens: readonly Token[]): number | undefined {
+function bodyOf(tokens: readonly CodeToken[]): number | undefined {
   const body = tokens.findIndex(
     ({ text, depth }, index) =>
       index > 0 && depth === 0 && text === "{" && !BEFORE_TYPE.has(tokens[index - 1]!.text),
@@ -209,9 +209,9 @@ function bodyOf(tokens: readonly Token[]): number | undefined {
   return body < 0 ? undefined : body;
 }
 
-function constantOf(tokens: readonly Token[], source: string): string {
+function constantOf(tokens: readonly CodeToken[], source: string): string {
   const whole = wholeOf(tokens, source);
-  const isAtTop = (text: string) => (token: Token) => token.depth === 0 && token.text === text;
+  const isAtTop = (text: string) => (token: CodeToken) => token.depth === 0 && token.text === text;
   const equals = tokens.findIndex(isAtTop("="));
   if (equals < 0 || whole.length <= MAX_VALUE / 3) return whole;
 
@@ -230,7 +230,7 @@ function cut(whole: string): string {
     : `/* ${whole.slice(0, MAX_VALUE).replaceAll("*/", "* /")} … */`;
 }
 
-function classOf(tokens: readonly Token[], source: string): string {
+function classOf(tokens: readonly CodeToken[], source: string): string {
   const body = bodyOf(tokens);
   if (body === undefined) return wholeOf(tokens, source);
   const close = tokens.findLastIndex(({ text, depth }) => text === "}" && depth === 0);
@@ -259,7 +259,7 @@ interface ClassMember {
   readonly until: number | undefined;
 }
 
-function memberAt(tokens: readonly Token[], start: number): ClassMember {
+function memberAt(tokens: readonly CodeToken[], start: number): ClassMember {
   let angles = 0;
   for (let index = start; index < tokens.length; index++) {
     const token = tokens[index]!;
@@ -281,7 +281,7 @@ function memberAt(tokens: readonly Token[], start: number): ClassMember {
 }
 
 /** A member with a body that opens at `brace`: a method, or a block that has no signature. */
-function bodyMember(tokens: readonly Token[], start: number, brace: number): ClassMember {
+function bodyMember(tokens: readonly CodeToken[], start: number, brace: number): ClassMember {
   const isStaticBlock = brace === start + 1 && tokens[start]!.text === "static";
   const isBlock = brace === start || isStaticBlock;
 
@@ -293,7 +293,7 @@ function bodyMember(tokens: readonly Token[], start: number, brace: number): Cla
 }
 
 /** The position behind the next such token of a class's body. */
-function behind(tokens: readonly Token[], from: number, text: string): number | undefined {
+function behind(tokens: readonly CodeToken[], from: number, text: string): number | undefined {
   for (let index = from + 1; index < tokens.length; index++) {
     const token = tokens[index]!;
     if (token.depth === 1 && token.text === text) return index + 1;
@@ -302,7 +302,7 @@ function behind(tokens: readonly Token[], from: number, text: string): number | 
   return undefined;
 }
 
-function isHidden(tokens: readonly Token[], start: number): boolean {
+function isHidden(tokens: readonly CodeToken[], start: number): boolean {
   if (/^#|^private$/.test(tokens[start]!.text)) return true;
   const first = tokens.slice(start, start + 4);
 
@@ -318,7 +318,7 @@ function memberText(source: string): string {
     .replace(/^((?:static |override )*)\*/, "$1");
 }
 
-function commentBefore({ comments }: Statement): string {
+function commentBefore({ comments }: CodeStatement): string {
   const last = comments.findLast(({ text }) => text.startsWith("/**"));
   return last ? `${last.text}\n` : "";
 }

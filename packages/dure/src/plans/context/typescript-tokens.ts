@@ -5,7 +5,7 @@
  * recurses on the native stack; 20 kB of `[` end the whole process with SIGSEGV, also behind a bound
  * on bytes. Source: docs/decisions/0003-dependencies.md.
  */
-export interface Token {
+export interface CodeToken {
   readonly kind: "word" | "mark" | "text" | "comment";
   readonly text: string;
   readonly start: number;
@@ -24,8 +24,8 @@ const QUOTES = "\"'`";
 const WORD = /^[\p{L}\p{N}_$#]+/u;
 
 /** Undefined when brackets or texts do not come out even. */
-export function tokenize(source: string): Token[] | undefined {
-  const tokens: Token[] = [];
+export function tokenize(source: string): CodeToken[] | undefined {
+  const tokens: CodeToken[] = [];
   const open: string[] = [];
   let isFirst = true;
   let at = 0;
@@ -51,12 +51,12 @@ export function tokenize(source: string): Token[] | undefined {
 }
 
 interface ReadToken {
-  readonly kind: Token["kind"];
+  readonly kind: CodeToken["kind"];
   readonly end: number;
 }
 
 /** What begins here and where it ends; undefined when it has no end. */
-function tokenAt(source: string, at: number, before: readonly Token[]): ReadToken | undefined {
+function tokenAt(source: string, at: number, before: readonly CodeToken[]): ReadToken | undefined {
   const char = source[at]!;
   if (source.startsWith("//", at)) {
     return { kind: "comment", end: endOr(source.indexOf("\n", at), source.length) };
@@ -143,7 +143,7 @@ const BEFORE_VALUE = new Set([
 ]);
 
 /** A slash divides behind a value, and begins a pattern everywhere else. */
-function beginsRegex(tokens: readonly Token[]): boolean {
+function beginsRegex(tokens: readonly CodeToken[]): boolean {
   const last = tokens.findLast(({ kind }) => kind !== "comment");
   if (!last) return true;
   if (last.kind === "text") return false;

@@ -4,7 +4,7 @@ import { DureError } from "../../kernel/errors.ts";
 import type { Llm, Policy } from "../../models/card.ts";
 import type { ModelMessage } from "../../models/model.ts";
 import type { Models } from "../../models/models.ts";
-import { runPatiently, type Patience } from "../../models/patient-attempts.ts";
+import { runPatiently, type AttemptPatience } from "../../models/patient-attempts.ts";
 import type { ReadSignatures } from "../context/outlines.ts";
 import { contractProblems } from "../plan-ownership.ts";
 import type { PlanThreads, PlanWork } from "../threads/plan-threads.ts";
@@ -25,7 +25,7 @@ export interface DraftParts {
   readonly llm: Llm;
   readonly clock: Clock;
   /** While the model is away. Default none. */
-  readonly patience?: Patience | undefined;
+  readonly patience?: AttemptPatience | undefined;
   readonly threads: Pick<PlanThreads, "read" | "run">;
   readonly workers: TeamWorkers;
   readonly signatures: ReadSignatures;

@@ -17,7 +17,7 @@ interface DraftRequest {
   readonly signal: AbortSignal;
 }
 
-type Reach = Pick<DraftRequest, "tenant" | "share" | "signal"> & {
+type DraftReach = Pick<DraftRequest, "tenant" | "share" | "signal"> & {
   readonly repository?: string | undefined;
 };
 
@@ -26,21 +26,21 @@ interface PlanDraftsParts {
   readonly clock: Clock;
   readonly threads: Pick<PlanThreads, "edit" | "ports">;
   readonly proposals: {
-    assertAllowed(options: Reach): Promise<void>;
-    propose(wish: DraftWish, options: Reach): Promise<Draft>;
-    review(text: string, options: Reach): Promise<Pick<Draft, "problems" | "problemCount">>;
+    assertAllowed(options: DraftReach): Promise<void>;
+    propose(wish: DraftWish, options: DraftReach): Promise<Draft>;
+    review(text: string, options: DraftReach): Promise<Pick<Draft, "problems" | "problemCount">>;
   };
 }
 
 /** What a draft is made from: words for a model, or a text as it stands. */
-interface Wanted {
+interface WantedDraft {
   readonly goal: string;
   readonly repository?: string | undefined;
   readonly text?: string | undefined;
 }
 
 /** The version that a change is made upon. */
-type Upon = Pick<StoredDraft, "id" | "version">;
+type UponStored = Pick<StoredDraft, "id" | "version">;
 
 /** Answers of all rounds that are kept. */
 const MAX_ANSWERED = 9;
@@ -57,7 +57,7 @@ export class PlanDrafts {
   }
 
   /** Throws as `DraftProposals.propose`. */
-  async create({ goal, repository, text }: Wanted, asked: DraftRequest): Promise<PlanDraft> {
+  async create({ goal, repository, text }: WantedDraft, asked: DraftRequest): Promise<PlanDraft> {
     const { proposals, draftRows, clock } = this.#parts;
     await proposals.assertAllowed({ ...asked, repository });
     const made = text ?? (await proposals.propose({ goal }, { ...asked, repository })).text;
@@ -87,7 +87,7 @@ export class PlanDrafts {
 
   /** Throws `DRAFT_UNKNOWN`, `DRAFT_CHANGED`, and as `editPlan`. */
   async save(
-    upon: Upon,
+    upon: UponStored,
     wanted: { readonly text?: string | undefined; readonly change?: DraftChange | undefined },
     asked: DraftRequest,
   ): Promise<PlanDraft> {
@@ -106,7 +106,7 @@ export class PlanDrafts {
    * the process dies, the answers are there to be told again. Throws as `save`.
    */
   async answer(
-    upon: Upon,
+    upon: UponStored,
     answers: readonly { readonly question: string; readonly answer: string }[],
     asked: DraftRequest,
   ): Promise<PlanDraft> {
@@ -133,7 +133,7 @@ export class PlanDrafts {
   }
 
   /** Throws `DRAFT_UNKNOWN`, `DRAFT_CHANGED`. */
-  async drop(upon: Upon, tenant: TenantView): Promise<void> {
+  async drop(upon: UponStored, tenant: TenantView): Promise<void> {
     const { id } = await this.#upon(upon, tenant);
     if (!(await this.#parts.draftRows.drop(upon))) throw changed(await this.#stored(id, tenant));
   }
@@ -144,7 +144,7 @@ export class PlanDrafts {
     return draft;
   }
 
-  async #upon({ id, version }: Upon, tenant: TenantView): Promise<StoredDraft> {
+  async #upon({ id, version }: UponStored, tenant: TenantView): Promise<StoredDraft> {
     const draft = await this.#stored(id, tenant);
     if (draft.version !== version) throw changed(draft);
     return draft;

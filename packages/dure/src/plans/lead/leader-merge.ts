@@ -17,7 +17,7 @@ import type { RunReport } from "../../wire/runs.ts";
 
 type Recalled = Extract<MergeVerdict, { recalled: unknown }>["recalled"];
 type Without = Extract<MergeVerdict, { without: unknown }>["without"];
-type Merged = Extract<MergeVerdict, { report: unknown }>;
+type MergedVerdict = Extract<MergeVerdict, { report: unknown }>;
 
 /** Failures of a merge after which the operator is asked about a build. */
 const BUILD_FAILURES: ReadonlySet<string> = new Set([
@@ -96,7 +96,10 @@ export class LeaderMerge {
     }
   }
 
-  async #end(ports: readonly PlanPort[], { report, dropped, because }: Merged): Promise<void> {
+  async #end(
+    ports: readonly PlanPort[],
+    { report, dropped, because }: MergedVerdict,
+  ): Promise<void> {
     const { run } = this.#book;
     const missing = [...reportOf(ports).missing, ...dropped];
     const isWhole = because === undefined && missing.length === 0;

@@ -33,7 +33,7 @@ const ORDERS_EVERY_MS = 500;
 const BEGINS_AGAIN: ReadonlySet<string> = new Set(["retry", "review"]);
 
 /** What reports and orders have come to, before it is written. */
-interface Batch {
+interface PortBatch {
   state: SchedulerState;
   readonly actions: SchedulerAction[];
   readonly changes: PortChange[];
@@ -196,7 +196,7 @@ export class RunLeader {
     readonly entry: RunEntry;
     readonly isAsked: boolean;
   } {
-    const batch: Batch = {
+    const batch: PortBatch = {
       state: before,
       actions: [],
       changes: [],
@@ -222,7 +222,7 @@ export class RunLeader {
     return { state, actions, entry, isAsked };
   }
 
-  #addReport(batch: Batch, report: PortReport): void {
+  #addReport(batch: PortBatch, report: PortReport): void {
     const decision = decide(batch.state, report);
     batch.state = decision.state;
     batch.actions.push(...decision.actions);
@@ -241,7 +241,7 @@ export class RunLeader {
     batch.changes.push({ position, because: null, resultCommit });
   }
 
-  #addOrder(batch: Batch, open: OpenOrder): OrderDecision {
+  #addOrder(batch: PortBatch, open: OpenOrder): OrderDecision {
     const { order } = open;
     const { run, ports } = this.#book;
     const view = { run, ports, state: batch.state, dormant: this.#dormant };

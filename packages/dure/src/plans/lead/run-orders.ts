@@ -2,7 +2,7 @@ import { isRunOver } from "../../kernel/plans.ts";
 import { decide } from "../scheduler.ts";
 import {
   portState,
-  type Refusal,
+  type ScheduleRefusal,
   type SchedulerDecision,
   type SchedulerState,
 } from "../schedule-state.ts";
@@ -21,7 +21,7 @@ import {
 import type { PathGrant } from "../../wire/runs.ts";
 
 export type OrderRefusal =
-  | Refusal
+  | ScheduleRefusal
   | "run-cleaned"
   | "run-going"
   | "run-succeeded"
@@ -85,7 +85,7 @@ export interface OrderDecision {
   readonly settles?: readonly Settling[];
 }
 
-type Retry = Extract<RunOrder, { type: "retry" }>;
+type RetryOrder = Extract<RunOrder, { type: "retry" }>;
 type Extend = Extract<RunOrder, { type: "extend" }>;
 type Review = Extract<RunOrder, { type: "review" }>;
 
@@ -169,7 +169,7 @@ function moreOf({ tokens, calls }: Omit<Extend, "type">, run: PlanRun): RunChang
  * Another try of a port that failed. To one that has not, what the order brings is given for its
  * next step.
  */
-function decideRetry(order: Retry, { run, ports, state }: OrderView): OrderDecision {
+function decideRetry(order: RetryOrder, { run, ports, state }: OrderView): OrderDecision {
   const port = ports.get(order.port);
   if (!port) return { refused: "PLAN_PORT_UNKNOWN" };
   const given = givenBy(order, port);
@@ -227,7 +227,7 @@ function decideReview(order: Review, { run, ports, state }: OrderView): OrderDec
 }
 
 /** What an order adds to a port, beside a try for one that failed. Pure. */
-function givenBy(order: Retry, port: PlanPort): PortChange {
+function givenBy(order: RetryOrder, port: PlanPort): PortChange {
   const { hint, timeMs, tokens, tries = 0 } = order;
   const grants = grantsOf(order);
   const isBounded = tokens !== undefined && port.tokensMost !== null;
@@ -243,21 +243,21 @@ function givenBy(order: Retry, port: PlanPort): PortChange {
   };
 }
 
-function bringsMore(order: Retry): boolean {
+function bringsMore(order: RetryOrder): boolean {
   const { hint, timeMs, tokens, calls } = order;
   const brings = [hint, timeMs, tokens, calls].some((given) => given !== undefined);
 
   return brings || grantsOf(order).length > 0;
 }
 
-function grantsOf({ grant, grants = [] }: Retry): PathGrant[] {
+function grantsOf({ grant, grants = [] }: RetryOrder): PathGrant[] {
   const all = grant ? [grant, ...grants] : grants;
   return all.map((one) => ({ ...one, by: "operator" }));
 }
 
 /** Tries of a port that is tried again. Pure. */
 function triesAfter(
-  order: Retry,
+  order: RetryOrder,
   port: PlanPort,
 ): Pick<PortChange, "triesPair" | "triesOrchestrator"> {
   // What was asked about has passed then, and takes no other try.

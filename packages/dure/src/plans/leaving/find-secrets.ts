@@ -19,7 +19,7 @@ export interface FoundSecret {
 }
 
 /** A secret with its words, which stay here. */
-interface Secret {
+interface SecretForm {
   readonly rule: string;
   readonly at: number;
   readonly words: string;
@@ -45,7 +45,7 @@ export async function findSecrets(
 ): Promise<readonly FoundSecret[]> {
   const found = await secretsOf(path, text);
   if (found.size === 0) return [];
-  const known = before === "" ? new Map<string, Secret>() : await secretsOf(path, before);
+  const known = before === "" ? new Map<string, SecretForm>() : await secretsOf(path, before);
   const fresh = [...found].filter(([key, { words }]) => !known.has(key) && !before.includes(words));
 
   return inWords(
@@ -55,9 +55,9 @@ export async function findSecrets(
 }
 
 /** Each secret once. */
-async function secretsOf(path: string, text: string): Promise<Map<string, Secret>> {
+async function secretsOf(path: string, text: string): Promise<Map<string, SecretForm>> {
   const rules = isEnvFile(path) ? [...SECRET_RULES, ENV_SECRET] : SECRET_RULES;
-  const found = new Map<string, Secret>();
+  const found = new Map<string, SecretForm>();
   for (let start = 0; start < text.length; start += SLICE) {
     if (start > 0) await new Promise((resolve) => setImmediate(resolve));
     const slice = text.slice(start, start + SLICE + OVERLAP);
@@ -74,7 +74,7 @@ function secretsInSlice(
   slice: string,
   rules: readonly SecretRule[],
   isInside: boolean,
-): readonly Secret[] {
+): readonly SecretForm[] {
   const formed = matchesIn(slice, rules);
   const general = matchesIn(slice, GENERAL_RULES).filter(
     (one) => !formed.some((other) => overlap(one, other)),
@@ -86,7 +86,7 @@ function secretsInSlice(
   return [...formed, ...general, ...encoded];
 }
 
-function matchesIn(text: string, rules: readonly SecretRule[]): readonly Secret[] {
+function matchesIn(text: string, rules: readonly SecretRule[]): readonly SecretForm[] {
   return rules.flatMap(({ rule, pattern, accepts }) =>
     [...text.matchAll(pattern)].flatMap((match) => {
       const [words] = match;
@@ -98,11 +98,11 @@ function matchesIn(text: string, rules: readonly SecretRule[]): readonly Secret[
   );
 }
 
-function overlap(one: Secret, other: Secret): boolean {
+function overlap(one: SecretForm, other: SecretForm): boolean {
   return one.at < other.at + other.words.length && other.at < one.at + one.words.length;
 }
 
-function inWords(found: readonly Secret[], text: string): readonly FoundSecret[] {
+function inWords(found: readonly SecretForm[], text: string): readonly FoundSecret[] {
   let line = 1;
   let counted = 0;
   return found

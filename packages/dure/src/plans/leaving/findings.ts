@@ -13,7 +13,7 @@ import {
   rulesOfPath,
 } from "./file-rules.ts";
 import { findSecrets } from "./find-secrets.ts";
-import { outgoingFiles, type OutgoingFile } from "./outgoing.ts";
+import { outgoingFiles, type LeavingFile } from "./outgoing.ts";
 import { GIVEN_SECRET } from "./secret-rules.ts";
 import { runByGit } from "./run-by-git.ts";
 
@@ -24,7 +24,7 @@ const MAX_MS = 30_000;
 /** Findings of one result. */
 const MAX_FINDINGS = 1_000;
 
-interface Looked {
+interface LookedThrough {
   readonly commit: string;
   readonly known: readonly string[];
   readonly clock: Pick<Clock, "monotonic">;
@@ -41,7 +41,7 @@ interface Looked {
  */
 export async function findingsOf(
   repository: Repository,
-  { commit, known, clock, env, given, signal }: Looked,
+  { commit, known, clock, env, given, signal }: LookedThrough,
 ): Promise<readonly ResultFinding[]> {
   const outgoing = await outgoingFiles(repository, { commit, known, signal });
   const findings = new Map<string, ResultFinding>();
@@ -74,12 +74,12 @@ export async function findingsOf(
 }
 
 /** A submodule is code of another repository. */
-function nameRulesOf({ key, new: { mode } }: OutgoingFile): readonly string[] {
+function nameRulesOf({ key, new: { mode } }: LeavingFile): readonly string[] {
   return mode === "160000" ? ["submodule"] : rulesOfPath(textOf(key));
 }
 
-function filesById(files: readonly OutgoingFile[]): Map<string, OutgoingFile[]> {
-  const byId = new Map<string, OutgoingFile[]>();
+function filesById(files: readonly LeavingFile[]): Map<string, LeavingFile[]> {
+  const byId = new Map<string, LeavingFile[]>();
   for (const file of files) {
     if (file.new.mode === "160000") continue;
     const same = byId.get(file.new.id);
@@ -93,7 +93,7 @@ function filesById(files: readonly OutgoingFile[]): Map<string, OutgoingFile[]> 
 /** What stood there before is not new, and no finding. */
 async function findingsInText(
   repository: Repository,
-  file: OutgoingFile,
+  file: LeavingFile,
   {
     blob: { text, isCut },
     given,
@@ -128,7 +128,7 @@ async function findingsInText(
 
 async function textBefore(
   repository: Repository,
-  { old }: OutgoingFile,
+  { old }: LeavingFile,
   signal: AbortSignal,
 ): Promise<string | undefined> {
   if (old === undefined || old.mode === "160000") return undefined;
@@ -138,7 +138,7 @@ async function textBefore(
   return undefined;
 }
 
-function at({ key, commit }: OutgoingFile, rule: string): ResultFinding {
+function at({ key, commit }: LeavingFile, rule: string): ResultFinding {
   return { rule, path: textOf(key), line: null, excerpt: null, commit };
 }
 

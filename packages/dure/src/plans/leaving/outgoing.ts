@@ -3,14 +3,14 @@ import { changesIn, fieldsOf } from "../workspace/listing.ts";
 import type { Repository } from "../workspace/repository.ts";
 
 /** A path that a commit writes, among those that would leave. */
-export interface OutgoingFile extends EntryChange {
+export interface LeavingFile extends EntryChange {
   readonly new: NonNullable<EntryChange["new"]>;
   readonly commit: string;
 }
 
-export interface Outgoing {
+export interface OutgoingChange {
   /** Each content of each path once, the oldest commit first. */
-  readonly files: readonly OutgoingFile[];
+  readonly files: readonly LeavingFile[];
   /** There is more than is looked at. */
   readonly isCut: boolean;
 }
@@ -35,7 +35,7 @@ interface Leaving {
 export async function outgoingFiles(
   { git, at }: Repository,
   { commit, known, signal }: Leaving,
-): Promise<Outgoing> {
+): Promise<OutgoingChange> {
   const listing = ["rev-list", "--parents", `--max-count=${MAX_COMMITS + 1}`, commit];
   const listed = await git.text([...listing, "--not", ...known], { at, signal });
   const lines = listed.split("\n").filter(Boolean).toReversed();
@@ -55,8 +55,8 @@ export async function outgoingFiles(
 }
 
 /** Fields of git: the id of a commit, then its changes. Pure. */
-function writtenIn(fields: readonly string[]): OutgoingFile[] {
-  const files = new Map<string, OutgoingFile>();
+function writtenIn(fields: readonly string[]): LeavingFile[] {
+  const files = new Map<string, LeavingFile>();
   let first = 0;
   while (first < fields.length) {
     const commit = fields[first]!;

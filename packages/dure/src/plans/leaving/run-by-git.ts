@@ -9,20 +9,20 @@ import type { Repository } from "../workspace/repository.ts";
 const OBEYED =
   /^(?:core\.(?:hookspath|attributesfile)|init\.templatedir|include\.path|includeif\..*\.path)$/i;
 
-interface Reader {
+interface CommandReader {
   /** Everything that dure was started with: it leads to the person's settings. */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly signal: AbortSignal;
 }
 
-interface Setting {
+interface GitSetting {
   readonly key: string;
   readonly value: string;
   /** The file that it stands in. */
   readonly origin: string;
 }
 
-interface Place {
+interface CommandPlace {
   /** Absolute. */
   readonly at: string;
   /** All files below it count too. */
@@ -37,7 +37,7 @@ interface Place {
  */
 export async function runByGit(
   repository: Repository,
-  reader: Reader,
+  reader: CommandReader,
 ): Promise<(file: string) => boolean> {
   const { root } = repository;
   const settings = await settingsOf(repository, reader);
@@ -70,8 +70,8 @@ function foldersAbove(place: string): readonly string[] {
 
 async function settingsOf(
   { git, at }: Repository,
-  { env, signal }: Reader,
-): Promise<readonly Setting[]> {
+  { env, signal }: CommandReader,
+): Promise<readonly GitSetting[]> {
   const listing = ["config", "--list", "-z", "--show-scope", "--show-origin", "--includes"];
   const { stdout } = await git.run(listing, { at, network: env, signal });
   // Three fields of each: scope, origin, key and value.
@@ -89,9 +89,9 @@ async function settingsOf(
 
 /** Pure. */
 function placesOf(
-  { key, value, origin }: Setting,
+  { key, value, origin }: GitSetting,
   { root, home }: { readonly root: string; readonly home: string | undefined },
-): readonly Place[] {
+): readonly CommandPlace[] {
   const isObeyed = OBEYED.test(key);
   // What is included is named from the file of settings, all else from the root.
   const from = /^include/i.test(key) ? dirname(origin) : root;

@@ -45,7 +45,7 @@ export interface MergeParts extends OrchestratorParts {
 const MAX_SUGGESTIONS = 30;
 
 /** Succeeded ports, put together. */
-interface Assembled {
+interface AssembledMerge {
   readonly whole: readonly PortResult[];
   readonly dropped: readonly DroppedPort[];
   readonly merged: Pick<Merged, "commit" | "conflicts">;
@@ -182,7 +182,7 @@ class MergeWork {
   /** Tries the ports with the orchestrator's own change; when that broke it, without. */
   async #tryShared(
     integration: string,
-    assembled: Assembled,
+    assembled: AssembledMerge,
     shared: SharedChange,
   ): Promise<MergeVerdict> {
     const integrated = await this.#integration.run(integration, shared.commit);
@@ -207,7 +207,7 @@ class MergeWork {
    * Runs the integration command on what was merged; what it fails with goes back to the port that
    * brought it.
    */
-  async #tryOut(integration: string, assembled: Assembled): Promise<MergeVerdict> {
+  async #tryOut(integration: string, assembled: AssembledMerge): Promise<MergeVerdict> {
     const { whole, merged, shared } = assembled;
     const integrated = await this.#integration.run(integration, shared?.commit ?? merged.commit);
     if (integrated.feedback.success) return this.#keep(assembled, integrated);
@@ -244,7 +244,7 @@ class MergeWork {
 
   /** Keeps the tree as a branch in the user's repository. */
   async #keep(
-    assembled: Assembled,
+    assembled: AssembledMerge,
     integrated?: Integrated,
   ): Promise<{ readonly report: RunReport; readonly dropped: readonly DroppedPort[] }> {
     const { store } = this.#parts;
@@ -296,7 +296,7 @@ function withoutLast(
 }
 
 /** Changes of shared files that were asked for, by their path. Pure. */
-function wishesOf({ asked, shared }: Assembled): NonNullable<RunReport["shared"]> {
+function wishesOf({ asked, shared }: AssembledMerge): NonNullable<RunReport["shared"]> {
   const applied = new Set(shared?.paths);
   const byPath = Map.groupBy(asked, ({ path }) => path);
   return [...byPath].map(([path, requests]) => ({

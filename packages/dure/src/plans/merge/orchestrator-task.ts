@@ -10,7 +10,7 @@ import { waitForLimit } from "../assign/wait-for-limit.ts";
 import { followWorker, type Violation, type WorkerEnd } from "../assign/follow-worker.ts";
 import type { PairParts } from "../port/pair-parts.ts";
 import { useOfRun, useQuestions } from "../port/port-account.ts";
-import type { FileChange, PortFiles, TakenWork } from "../port/port-files.ts";
+import type { PortFileChange, PortFiles, TakenWork } from "../port/port-files.ts";
 import { ORCHESTRATOR, type PlanRun, type PlanStep } from "../rows/run.ts";
 import { WorkerHeartbeats } from "../assign/heartbeats.ts";
 import { uncounted, type StepEnd, type StepLog, type StepLogParts } from "../rows/step-log.ts";
@@ -66,7 +66,7 @@ interface TaskEnd {
 /** What every task of the orchestrator leaves in its step. */
 export interface TaskOutput {
   readonly status: WorkerStatus;
-  readonly changes: readonly FileChange[];
+  readonly changes: readonly PortFileChange[];
   readonly violations: readonly TreeViolation[];
 }
 

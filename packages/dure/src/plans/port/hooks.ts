@@ -109,7 +109,7 @@ export function withFindings(
   findings: readonly TestFeedback[],
 ): TestFeedback {
   if (accepted.success || findings.length === 0) return accepted;
-  const tests = new Map<string, FailedTest>();
+  const tests = new Map<string, HookFailedTest>();
   for (const { failedTests } of [accepted, ...findings]) {
     for (const test of failedTests) tests.set(test.name, knownOf(tests.get(test.name), test));
   }
@@ -124,10 +124,10 @@ export function withFindings(
   };
 }
 
-type FailedTest = TestFeedback["failedTests"][number];
+type HookFailedTest = TestFeedback["failedTests"][number];
 
 /** What is known first stays; what is missing is added. */
-function knownOf(first: FailedTest | undefined, more: FailedTest): FailedTest {
+function knownOf(first: HookFailedTest | undefined, more: HookFailedTest): HookFailedTest {
   if (!first) return more;
   return {
     name: first.name,

@@ -27,7 +27,7 @@ interface Asker {
 }
 
 /** A question for a member that is not at work itself. */
-export interface Question {
+export interface WorkerQuestion {
   /** 1-based, of one step. */
   readonly number: number;
   readonly text: string;
@@ -58,7 +58,7 @@ export class InteractiveWorker {
   }
 
   /** Throws why there is no answer. Rejects with the abort of `signal`. */
-  async answer(question: Question, signal: AbortSignal): Promise<MemberAnswer> {
+  async answer(question: WorkerQuestion, signal: AbortSignal): Promise<MemberAnswer> {
     const { files, parts } = this.#work;
     const spec = this.#spec();
     const past = await pastOf(this.#work, this.#member, { worker: spec.kind });
@@ -96,7 +96,7 @@ export class InteractiveWorker {
   }
 
   #assignment(
-    { number, text, asker }: Question,
+    { number, text, asker }: WorkerQuestion,
     given: {
       readonly spec: WorkerSpec;
       readonly past: MemberPast;

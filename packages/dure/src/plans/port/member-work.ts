@@ -5,7 +5,7 @@ import type { MemberPlace } from "../agents/member-home.ts";
 import { policyOfWorker } from "../network-needs.ts";
 import { workerOf, type WorkerSpec } from "../plan.ts";
 import type { Confinement } from "../sandbox/sandbox.ts";
-import { makeScope, type Scope, type ScopeInput } from "../scope.ts";
+import { makeScope, type WorkerScope, type ScopeInput } from "../scope.ts";
 import type { ImplResult } from "../workers/feedback.ts";
 import {
   type Assignment,
@@ -69,7 +69,7 @@ export interface PartEnd {
 }
 
 /** What a worker works with in one step. */
-interface Session {
+interface MemberSession {
   readonly part: MemberPart;
   readonly step: PlanStep;
   readonly spec: WorkerSpec;
@@ -78,7 +78,7 @@ interface Session {
   readonly heard: readonly string[];
   /** The conversation of the member's last try. */
   readonly session: string | undefined;
-  readonly scope: Scope;
+  readonly scope: WorkerScope;
   readonly place: MemberPlace;
   readonly confinement: Confinement;
 }
@@ -179,7 +179,7 @@ export class MemberWork {
   /** Checks the commit out. Gives what the worker's process may touch and reach. */
   async #prepareTree(
     part: MemberPart,
-    { spec, scope, place }: Pick<Session, "spec" | "scope" | "place">,
+    { spec, scope, place }: Pick<MemberSession, "spec" | "scope" | "place">,
   ): Promise<Confinement> {
     const { run, port, parts, account, files } = this.#work;
     await account.requireTokens();
@@ -198,7 +198,7 @@ export class MemberWork {
   /** Takes what the member owns. Gives the end of its step. */
   async #take(
     part: MemberPart,
-    scope: Scope,
+    scope: WorkerScope,
     step: PlanStep,
     { result, refused, counted, log }: SessionEnd,
   ): Promise<StepEnd<MemberOutput>> {
@@ -228,7 +228,7 @@ export class MemberWork {
   // --- the worker
 
   /** Lets a worker work, with its partner to ask. */
-  async #runWorker(session: Session): Promise<SessionEnd> {
+  async #runWorker(session: MemberSession): Promise<SessionEnd> {
     const { parts, steps, account, port, signal } = this.#work;
     const { part, step, spec } = session;
     const end = new AbortController();
@@ -274,7 +274,7 @@ export class MemberWork {
   }
 
   async #talk(
-    { part, step, place, confinement }: Session,
+    { part, step, place, confinement }: MemberSession,
     note: (entry: TranscriptEntry) => void,
     signal: AbortSignal,
   ): Promise<PairTalk> {
@@ -287,7 +287,7 @@ export class MemberWork {
     return new PairTalk(this.#work, asking, signal);
   }
 
-  #assignment(session: Session, talk: PairTalk, listening: AbortSignal): Assignment {
+  #assignment(session: MemberSession, talk: PairTalk, listening: AbortSignal): Assignment {
     const { run, port, parts, account, files } = this.#work;
     const { part, step, spec, prompt, scope, place, confinement } = session;
     const { member } = part;

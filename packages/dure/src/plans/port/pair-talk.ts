@@ -21,7 +21,7 @@ const MODEL_AWAY: ReadonlySet<string> = new Set<WorkerFailure>([
   "WORKER_MODEL",
 ]);
 
-interface Words {
+interface PairWords {
   readonly text: string;
 }
 
@@ -39,7 +39,7 @@ export interface AskingMember {
 }
 
 /** Ends with the work of the member that asks. */
-interface Listening {
+interface PairListening {
   readonly signal: AbortSignal;
   /** Aborted when no more questions are answered. */
   readonly mute: AbortController;
@@ -51,12 +51,12 @@ export class PairTalk {
   readonly #asking: AskingMember;
   readonly #partner: ChannelMember;
   readonly #living: InteractiveWorker;
-  readonly #listening: Listening;
+  readonly #listening: PairListening;
   readonly #answering: Promise<unknown>;
   /** Answers to questions of an earlier start, by the question. */
   readonly #known = new Map<string, string>();
   /** Questions whose answer is not known in this process's time, and is not stored. */
-  readonly #unanswered = new Map<number, PromiseWithResolvers<Words>>();
+  readonly #unanswered = new Map<number, PromiseWithResolvers<PairWords>>();
   #asked = 0;
   #answered = 0;
 
@@ -141,8 +141,8 @@ export class PairTalk {
     }
   }
 
-  #notKnown(question: number): PromiseWithResolvers<Words> {
-    const known = this.#unanswered.get(question) ?? Promise.withResolvers<Words>();
+  #notKnown(question: number): PromiseWithResolvers<PairWords> {
+    const known = this.#unanswered.get(question) ?? Promise.withResolvers<PairWords>();
     this.#unanswered.set(question, known);
     return known;
   }
@@ -221,7 +221,7 @@ export class PairTalk {
   async #askLiving(
     number: number,
     text: string,
-  ): Promise<(Words & { readonly session?: string | undefined }) | undefined> {
+  ): Promise<(PairWords & { readonly session?: string | undefined }) | undefined> {
     const { signal } = this.#listening;
     try {
       const asked = { number, text, asker: this.#asking };

@@ -3,11 +3,11 @@ import type { Member } from "../../kernel/plans.ts";
 import type { MemberPlace } from "../agents/member-home.ts";
 import type { WorkerSpec } from "../plan.ts";
 import type { Confinement } from "../sandbox/sandbox.ts";
-import type { Scope } from "../scope.ts";
+import type { WorkerScope } from "../scope.ts";
 import type { TreeViolation } from "../workspace/owned-changes.ts";
 
 /** A change that git found. */
-export interface FileChange {
+export interface PortFileChange {
   readonly path: string;
   readonly kind: "new" | "modified" | "deleted";
 }
@@ -16,7 +16,7 @@ export interface FileChange {
 export interface TakenWork {
   /** Undefined: nothing was changed. */
   readonly commit: string | undefined;
-  readonly changes: readonly FileChange[];
+  readonly changes: readonly PortFileChange[];
   /** What it changed and does not own; none of it was taken. */
   readonly violations: readonly TreeViolation[];
 }
@@ -56,7 +56,7 @@ export interface PortFiles {
    * What a process may touch in the tree under this scope; `git status` works there against this
    * commit.
    */
-  confinement(commit: string, scope: Scope, place: MemberPlace): Promise<Confinement>;
+  confinement(commit: string, scope: WorkerScope, place: MemberPlace): Promise<Confinement>;
   /**
    * Of the tree at this commit: may be written everywhere, and nothing of it stays. What lies
    * around it is hidden as from workers.
@@ -74,7 +74,7 @@ export interface PortFiles {
    */
   take(work: {
     readonly parent: string;
-    readonly scope: Scope;
+    readonly scope: WorkerScope;
     readonly message: string;
     readonly name: string;
     readonly at: number;
@@ -85,5 +85,5 @@ export interface PortFiles {
   list(commit: string): Promise<readonly string[]>;
   read(commit: string, path: string): Promise<string | undefined>;
   /** How the files of two commits differ. */
-  changes(from: string, to: string): Promise<readonly FileChange[]>;
+  changes(from: string, to: string): Promise<readonly PortFileChange[]>;
 }

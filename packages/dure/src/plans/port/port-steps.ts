@@ -10,7 +10,7 @@ import type { Port } from "../plan.ts";
 import type { ModuleBreak } from "./modules.ts";
 import type { PairParts, PortWork } from "./pair-parts.ts";
 import type { PortAccount } from "./port-account.ts";
-import type { FileChange, PortFiles } from "./port-files.ts";
+import type { PortFileChange, PortFiles } from "./port-files.ts";
 import type { PlanRun, PlanStep } from "../rows/run.ts";
 import { exitWords, StepLog, uncounted, type StepEnd, type StepKey } from "../rows/step-log.ts";
 import type { RunEvent } from "../rows/run-event.ts";
@@ -19,7 +19,7 @@ import type { RunEvent } from "../rows/run-event.ts";
 export interface MemberOutput {
   readonly result: Pick<WorkerResult, "status" | "summary" | "claimedFiles" | "error" | "feedback">;
   readonly commit: string;
-  readonly changes: readonly FileChange[];
+  readonly changes: readonly PortFileChange[];
   readonly violations: readonly TreeViolation[];
   /** Paths that it asked for and was refused. */
   readonly refused?: readonly string[] | undefined;

@@ -3,7 +3,7 @@ import { isTestPattern } from "../check-paths.ts";
 import { weakenedTests, type TestFile, type Weakness } from "../results/weakened.ts";
 import { decideWrite, makeScope } from "../scope.ts";
 import type { PortWork } from "./pair-parts.ts";
-import type { FileChange } from "./port-files.ts";
+import type { PortFileChange } from "./port-files.ts";
 import { PortFailure } from "./port-failure.ts";
 
 /** Files of tests that are compared; a port that changes more is asked about by its diff. */
@@ -54,7 +54,7 @@ export async function findTampering(
  * A port that owns more than tests has changed some of that, or a file that it was granted; one that
  * owns tests has changed them.
  */
-function hasWorked(port: Port, changes: readonly FileChange[]): boolean {
+function hasWorked(port: Port, changes: readonly PortFileChange[]): boolean {
   if (port.owns.length === 0) return changes.length > 0;
 
   const isTest = testsOf(port);

@@ -55,15 +55,15 @@ function failuresIn(text: string): TestFailure[] {
   });
 }
 
-interface Section {
+interface ReportSection {
   readonly message: string;
   readonly file: string | undefined;
   readonly line: number | undefined;
 }
 
 /** `____ name ____`, the lines `E   …`, and `file.py:7: AssertionError`. */
-function sectionsIn(text: string): Map<string, Section> {
-  const sections = new Map<string, Section>();
+function sectionsIn(text: string): Map<string, ReportSection> {
+  const sections = new Map<string, ReportSection>();
   const parts = text.split(/^_{3,} (.+?) _{3,}$/m);
   for (let index = 1; index + 1 < parts.length; index += 2) {
     const name = parts[index]!.replace(/^ERROR (?:at \w+ of|collecting) /, "");

@@ -70,7 +70,7 @@ const ENDLESS: ReadonlySet<TestReport["framework"]> = new Set(["go", "cargo", "m
  * What a report and an exit code say together. `unknown`: nothing failed that was seen, but nothing
  * says that tests ran.
  */
-export type Verdict = {
+export type OutputVerdict = {
   readonly verdict: "passed" | "failed" | "unknown";
   readonly because:
     | "exit-code"
@@ -94,7 +94,7 @@ export function verdictOf(
   report: TestReport,
   exitCode: number | null,
   { isComplete = false }: { isComplete?: boolean } = {},
-): Verdict {
+): OutputVerdict {
   if (exitCode !== 0) return { verdict: "failed", because: "exit-code" };
   if (report.failed > 0 || report.failures.length > 0) {
     return { verdict: "failed", because: "failures" };

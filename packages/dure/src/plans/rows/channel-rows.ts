@@ -11,10 +11,12 @@ export async function channelMessages(
   run: string,
   port: string,
 ): Promise<readonly ChannelMessage[]> {
-  return (await database.query<MessageRow>(MESSAGES, [run, port, MAX_MESSAGES])).map(messageOf);
+  return (await database.query<ChannelMessageRow>(MESSAGES, [run, port, MAX_MESSAGES])).map(
+    messageOf,
+  );
 }
 
-export interface MessageRow {
+export interface ChannelMessageRow {
   readonly id: number;
   readonly sender: ChannelSpeaker;
   readonly receiver: ChannelSpeaker;
@@ -26,7 +28,7 @@ export interface MessageRow {
   readonly processed_at: Date | null;
 }
 
-export function messageOf(row: MessageRow): ChannelMessage {
+export function messageOf(row: ChannelMessageRow): ChannelMessage {
   return {
     id: row.id,
     from: row.sender,

@@ -21,7 +21,7 @@ import {
   REPORTS,
   MAX_MESSAGES,
   messageOf,
-  type MessageRow,
+  type ChannelMessageRow,
 } from "./channel-rows.ts";
 
 /**
@@ -113,7 +113,7 @@ export class DirectChannel {
   ): Promise<ChannelMessage | undefined> {
     const { records, lease, run, port } = this.#options;
     const [row] = await records.write(lease, (tx) =>
-      tx.query<MessageRow>(TAKE, [run, port, to, type ?? null]),
+      tx.query<ChannelMessageRow>(TAKE, [run, port, to, type ?? null]),
     );
 
     return row && messageOf(row);
@@ -165,7 +165,7 @@ export class DirectChannel {
     const { database, run, port } = this.#options;
     const given = [run, port, ...questionKeys(step)];
 
-    return (await database.query<MessageRow>(LEFT_QUESTIONS, given)).map(messageOf);
+    return (await database.query<ChannelMessageRow>(LEFT_QUESTIONS, given)).map(messageOf);
   }
 
   /**
@@ -175,7 +175,7 @@ export class DirectChannel {
   async unheard(to: Member): Promise<readonly ChannelMessage[]> {
     const { database, run, port } = this.#options;
 
-    return (await database.query<MessageRow>(UNHEARD, [run, port, to])).map(messageOf);
+    return (await database.query<ChannelMessageRow>(UNHEARD, [run, port, to])).map(messageOf);
   }
 
   /**
@@ -185,7 +185,7 @@ export class DirectChannel {
   async letters(to: Member): Promise<readonly ChannelMessage[]> {
     const { database, run, port } = this.#options;
 
-    return (await database.query<MessageRow>(LETTERS, [run, port, to])).map(messageOf);
+    return (await database.query<ChannelMessageRow>(LETTERS, [run, port, to])).map(messageOf);
   }
 
   /**
@@ -218,7 +218,7 @@ export class DirectChannel {
   async reports(tryNumber: number): Promise<readonly unknown[]> {
     const { records, lease, run, port } = this.#options;
     const rows = await records.write(lease, (tx) =>
-      tx.query<MessageRow>(REPORTS, [run, port, reportKeys(tryNumber)]),
+      tx.query<ChannelMessageRow>(REPORTS, [run, port, reportKeys(tryNumber)]),
     );
 
     return rows.toSorted((one, other) => one.id - other.id).map(({ payload }) => payload);
@@ -226,7 +226,7 @@ export class DirectChannel {
 
   /** Undefined: it has none yet. */
   async answerTo(id: number): Promise<ChannelMessage | undefined> {
-    const [row] = await this.#options.database.query<MessageRow>(ANSWER, [id]);
+    const [row] = await this.#options.database.query<ChannelMessageRow>(ANSWER, [id]);
 
     return row && messageOf(row);
   }

@@ -34,7 +34,7 @@ import {
   type StepRow,
 } from "./run-rows.ts";
 import type { PlanPort, PlanRun, Used, StoredUse, RunOrder, PlanStep } from "./run.ts";
-import type { ProcessIdentity } from "../sandbox/sandbox.ts";
+import type { WorkerIdentity } from "../sandbox/sandbox.ts";
 import { hashHookToken, newHookToken } from "./hook-token.ts";
 
 /** Rows that one statement reads of a list. */
@@ -386,7 +386,7 @@ class StepRecords {
     });
   }
 
-  async noteProcess(lease: Lease, id: number, identity: ProcessIdentity): Promise<void> {
+  async noteProcess(lease: Lease, id: number, identity: WorkerIdentity): Promise<void> {
     await this.#records.write(lease, (tx) => tx.query(sql.STEP_PROCESS, [id, storable(identity)]));
   }
 
@@ -424,10 +424,8 @@ class StepRecords {
   }
 
   /** Processes of steps that did not end: they belong to a leader that is gone. */
-  async strayProcesses(
-    run: string,
-  ): Promise<readonly { step: number; process: ProcessIdentity }[]> {
-    return this.#database.query<{ step: number; process: ProcessIdentity }>(sql.STRAYS, [run]);
+  async strayProcesses(run: string): Promise<readonly { step: number; process: WorkerIdentity }[]> {
+    return this.#database.query<{ step: number; process: WorkerIdentity }>(sql.STRAYS, [run]);
   }
 
   async manifest(run: string, step: number): Promise<ContextManifest | null> {

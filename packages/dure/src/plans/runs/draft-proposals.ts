@@ -11,11 +11,15 @@ import type { Reach } from "../plan-reach.ts";
 import { shownRepository, type NamedRepositories } from "./named-repositories.ts";
 import { textOf } from "./commit-reader.ts";
 
-type Found = Pick<Draft, "problems" | "problemCount">;
+type DraftProblems = Pick<Draft, "problems" | "problemCount">;
 
 export interface ProposalParts {
   /** Checks a text for these files, and for the team. */
-  readonly review: (text: string, files: DraftSource["files"], work: PlanWork) => Promise<Found>;
+  readonly review: (
+    text: string,
+    files: DraftSource["files"],
+    work: PlanWork,
+  ) => Promise<DraftProblems>;
   /** Absent: no model is there that could propose one. */
   readonly draft?:
     | ((wish: DraftWish, source: DraftSource, options: { signal: AbortSignal }) => Promise<Draft>)
@@ -69,7 +73,7 @@ export class DraftProposals {
    * What is wrong with a text, for the files at HEAD. Throws as `NamedRepositories`, and what is
    * wrong with the repository.
    */
-  async review(text: string, asked: ProposalRequest): Promise<Found> {
+  async review(text: string, asked: ProposalRequest): Promise<DraftProblems> {
     const { files } = await this.#source(await this.#folder(asked), asked);
     return this.#parts.review(text, files, asked);
   }

@@ -24,7 +24,9 @@ export interface MergeGateParts {
 }
 
 /** A run with what came of it. */
-type Result = Pick<PlanRun, "id" | "repository" | "startedBy"> & { readonly commit: string };
+type MergeCandidate = Pick<PlanRun, "id" | "repository" | "startedBy"> & {
+  readonly commit: string;
+};
 
 /**
  * Who may let a result out of its run. An approval is of one commit: work that goes on makes
@@ -39,7 +41,7 @@ export class MergeGate {
 
   /** Throws `APPROVAL_STALE` where the person saw another commit. */
   async approve(
-    result: Result,
+    result: MergeCandidate,
     seen: string,
     who: Pick<Approval, "person" | "by">,
     { signal }: { signal: AbortSignal },
@@ -51,12 +53,12 @@ export class MergeGate {
   }
 
   /** Throws `MERGE_NOT_APPROVED`. */
-  async assertMayMerge(result: Result, { signal }: { signal: AbortSignal }): Promise<void> {
+  async assertMayMerge(result: MergeCandidate, { signal }: { signal: AbortSignal }): Promise<void> {
     const state = await this.state(result, { signal });
     if (state.counted < state.needed) throw notApproved(result, state);
   }
 
-  async state(result: Result, { signal }: { signal: AbortSignal }): Promise<Approvals> {
+  async state(result: MergeCandidate, { signal }: { signal: AbortSignal }): Promise<Approvals> {
     const { database, repositories, rule } = this.#parts;
     const { id, repository, commit, startedBy } = result;
     const own = (await repositories.settingsOf(repository, signal)).flatMap(
@@ -97,7 +99,7 @@ function strictest(rules: readonly MergeRule[]): MergeRule | undefined {
   };
 }
 
-function approvalStale({ id, commit }: Result, seen: string): DureError {
+function approvalStale({ id, commit }: MergeCandidate, seen: string): DureError {
   return new DureError(
     "APPROVAL_STALE",
     `The result of the run ${id} is ${commit.slice(0, 12)} by now, not ${seen.slice(0, 12)}.`,
@@ -110,7 +112,7 @@ function approvalStale({ id, commit }: Result, seen: string): DureError {
 }
 
 function notApproved(
-  { id, commit }: Result,
+  { id, commit }: MergeCandidate,
   { needed, counted, not, author }: Approvals,
 ): DureError {
   const isUnknown = not !== null && author === null;

@@ -15,7 +15,7 @@ interface PullRequest {
   readonly body: string;
 }
 
-interface Place {
+interface RepositoryPlace {
   /** The person's repository. */
   readonly cwd: string;
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -45,7 +45,7 @@ const found = z
 export async function openPullRequest(
   tool: PullRequestTool,
   request: PullRequest,
-  place: Place,
+  place: RepositoryPlace,
 ): Promise<string> {
   const there = await findPullRequest(tool, request.branch, place);
   if (there !== undefined) return there;
@@ -65,7 +65,7 @@ export async function openPullRequest(
 async function findPullRequest(
   tool: PullRequestTool,
   branch: string,
-  place: Place,
+  place: RepositoryPlace,
 ): Promise<string | undefined> {
   const text = await run(tool, LIST[tool](branch), place);
   if (text.trim() === "") return undefined;
@@ -94,7 +94,7 @@ const CREATE: Readonly<Record<PullRequestTool, (request: PullRequest) => readonl
 async function run(
   tool: PullRequestTool,
   args: readonly string[],
-  { cwd, env, signal }: Place,
+  { cwd, env, signal }: RepositoryPlace,
 ): Promise<string> {
   const passed = Object.entries(env).filter(([name]) => PASSED.test(name));
   try {

@@ -1,11 +1,11 @@
 import type { ReviewNeeded } from "../../wire/runs.ts";
 import { SharedWork } from "./shared-work.ts";
 
-type Found = ReviewNeeded | undefined;
-type Look = SharedWork<Found>;
+type FoundReview = ReviewNeeded | undefined;
+type SharedReviewLook = SharedWork<FoundReview>;
 
 /** Who asks for a look. */
-interface Asking {
+interface ReviewLook {
   readonly tenant: string;
   /** Of this caller alone; the look goes on for others. */
   readonly signal: AbortSignal;
@@ -19,26 +19,30 @@ const MAX_LOOKS = 100;
  * again; the same commits hold the same. A tenant has one look at a time.
  */
 export class RememberedLooks {
-  readonly #known = new Map<string, Look>();
+  readonly #known = new Map<string, SharedReviewLook>();
   /** The last look of each tenant that has one. */
   readonly #last = new Map<string, Promise<unknown>>();
 
   /** `key`: everything that decides what is found. What fails is not remembered. */
   get(
     key: string,
-    { tenant, signal }: Asking,
-    look: (signal: AbortSignal) => Promise<Found>,
-  ): Promise<Found> {
+    { tenant, signal }: ReviewLook,
+    look: (signal: AbortSignal) => Promise<FoundReview>,
+  ): Promise<FoundReview> {
     const known = this.#known.get(key);
     const shared = known === undefined || known.isLeft ? this.#begin(key, tenant, look) : known;
 
     return shared.for(signal);
   }
 
-  #begin(key: string, tenant: string, look: (signal: AbortSignal) => Promise<Found>): Look {
+  #begin(
+    key: string,
+    tenant: string,
+    look: (signal: AbortSignal) => Promise<FoundReview>,
+  ): SharedReviewLook {
     const before = this.#last.get(tenant) ?? Promise.resolve();
     const { promise: ended, resolve } = Promise.withResolvers<void>();
-    const shared: Look = new SharedWork(async (signal) => {
+    const shared: SharedReviewLook = new SharedWork(async (signal) => {
       await before;
       try {
         signal.throwIfAborted();
@@ -61,7 +65,7 @@ export class RememberedLooks {
   }
 
   /** Under its key another look may be remembered by now. */
-  #forget(key: string, failed: Look): void {
+  #forget(key: string, failed: SharedReviewLook): void {
     if (this.#known.get(key) === failed) this.#known.delete(key);
   }
 

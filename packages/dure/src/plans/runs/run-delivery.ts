@@ -83,7 +83,7 @@ export class RunDelivery {
    */
   async merge(
     run: PlanRun,
-    { into, ...asked }: Caller & { into: string | undefined },
+    { into, ...asked }: DeliveryCaller & { into: string | undefined },
   ): Promise<DeliveredMerge> {
     const report = resultOf(run);
     await this.#parts.gate.assertMayMerge({ ...run, commit: report.commit }, asked);
@@ -184,7 +184,7 @@ export class RunDelivery {
   /** Before anything is changed. Throws `TEAM_FILES_CHANGED`. */
   async #look(
     changes: readonly EntryChange[],
-    asked: Caller & Pick<AskedDelivery, "repository">,
+    asked: DeliveryCaller & Pick<AskedDelivery, "repository">,
   ): Promise<void> {
     const paths = changes.map(({ key }) => textOf(key));
     const { root, facts } = asked.repository;
@@ -220,7 +220,7 @@ export class RunDelivery {
    * `RESULT_NEEDS_REVIEW`, `TEAM_FILES_CHANGED`, `MERGE_NOT_APPROVED`, `PUSH_FAILED`,
    * `PULL_REQUEST_FAILED`.
    */
-  async publish(run: PlanRun, { tenant, signal, ...yes }: Caller): Promise<PublishOutcome> {
+  async publish(run: PlanRun, { tenant, signal, ...yes }: DeliveryCaller): Promise<PublishOutcome> {
     const report = resultOf(run);
     const target = publishTarget(run.plan, report.branch);
     if (target === undefined) throw notConfigured(run);
@@ -278,7 +278,7 @@ export interface RunLeaving {
   readonly gate: Approvals;
 }
 
-interface Caller extends Reach, Confirmed {
+interface DeliveryCaller extends Reach, Confirmed {
   readonly signal: AbortSignal;
 }
 
@@ -290,7 +290,7 @@ export interface ApprovalRequest {
 }
 
 /** A delivery that a person asked for. */
-interface AskedDelivery extends Caller {
+interface AskedDelivery extends DeliveryCaller {
   readonly run: PlanRun;
   readonly repository: Repository;
 }

@@ -17,7 +17,7 @@ import {
   type PersonsPlace,
 } from "../agents/member-home.ts";
 import type { WorkerSpec } from "../plan.ts";
-import type { FileChange, PortFiles, TakenWork } from "../port/port-files.ts";
+import type { PortFileChange, PortFiles, TakenWork } from "../port/port-files.ts";
 import type { Member } from "../../kernel/plans.ts";
 import type { PlanRun } from "../rows/run.ts";
 import { READ_BYTES, textOf } from "./commit-reader.ts";
@@ -120,9 +120,9 @@ export async function portFiles(port: string, parts: FilesParts): Promise<PortFi
 }
 
 /** Paths that differ, in git's order. Pure. */
-function changesBetween(before: Listing, after: Listing): readonly FileChange[] {
+function changesBetween(before: Listing, after: Listing): readonly PortFileChange[] {
   const keys = new Set([...before.keys(), ...after.keys()]);
-  return [...keys].flatMap((key): FileChange[] => {
+  return [...keys].flatMap((key): PortFileChange[] => {
     const [old, now] = [before.get(key), after.get(key)];
     if (old?.id === now?.id && old?.mode === now?.mode) return [];
     const kind = old === undefined ? "new" : now === undefined ? "deleted" : "modified";

@@ -1,7 +1,7 @@
 import type { Database } from "../../durable/database.ts";
 import type { EventLog, FollowedItem } from "../../durable/event-log.ts";
 import { followSubject } from "../../durable/follow-subject.ts";
-import { pageLimit, pageOf, readCursor, type Page } from "../../durable/page.ts";
+import { pageLimit, pageOf, readCursor, type RowPage } from "../../durable/page.ts";
 import { DureError } from "../../kernel/errors.ts";
 import type { TenantView } from "../../kernel/tenant.ts";
 import { channelMessages } from "../rows/channel-rows.ts";
@@ -175,7 +175,7 @@ export class RunQueries {
   }
 
   /** Newest first. */
-  async list(filter: RunFilter): Promise<Page<ListedRun>> {
+  async list(filter: RunFilter): Promise<RowPage<ListedRun>> {
     const { tenant = "", plan, status, key, keyPrefix, cursor } = filter;
     const limit = pageLimit(filter.limit, PAGE);
     const [number] = readCursor(cursor, /^(\d{1,15})$/) ?? [];

@@ -39,7 +39,7 @@ interface RunResultsOptions {
 }
 
 /** Who asks for a result to leave, and what they said yes to. */
-type AskedDelivery = Reach &
+type ConfirmedDelivery = Reach &
   Confirmed & { readonly tenant: TenantView; readonly signal: AbortSignal };
 
 /** What runs have made: shown, merged into a branch of the person's, sent where the plan says. */
@@ -93,7 +93,7 @@ export class RunResults {
    */
   async merge(
     id: string,
-    { into, tenant, signal, ...yes }: AskedDelivery & { into?: string | undefined },
+    { into, tenant, signal, ...yes }: ConfirmedDelivery & { into?: string | undefined },
   ): Promise<DeliveredMerge> {
     const run = await this.#deliverable(id, { tenant, signal });
     return this.#delivery.merge(run, { into, tenant, signal, ...yes });
@@ -115,7 +115,7 @@ export class RunResults {
    * Sends the result of a run where its plan says, because a person asks for it. Throws as
    * {@link RunDelivery.publish} and `NamedRepositories`.
    */
-  async publish(id: string, asked: AskedDelivery): ReturnType<RunDelivery["publish"]> {
+  async publish(id: string, asked: ConfirmedDelivery): ReturnType<RunDelivery["publish"]> {
     return this.#delivery.publish(await this.#deliverable(id, asked), asked);
   }
 

@@ -80,7 +80,7 @@ export interface StartRun extends PortChoice {
   readonly key?: string | undefined;
 }
 
-type Published = Parameters<typeof notePublished>[2];
+type PublishedRun = Parameters<typeof notePublished>[2];
 
 interface ForTenant {
   readonly tenant?: TenantView;
@@ -298,7 +298,7 @@ export class Runs {
   }
 
   /** Writes what was sent of a run's result into its report. */
-  async notePublished(id: string, published: Published): Promise<void> {
+  async notePublished(id: string, published: PublishedRun): Promise<void> {
     await notePublished(this.#options.database, id, published);
   }
 
@@ -341,7 +341,7 @@ function sameRequest(
   });
 }
 
-interface TrialParts {
+interface RunTrialParts {
   readonly records: RunRecords;
   readonly leases: Leases;
   readonly work: LeadingOptions["work"];
@@ -349,9 +349,9 @@ interface TrialParts {
 
 /** Tries what is to be merged of runs that have ended. */
 class RunTrials {
-  readonly #parts: TrialParts;
+  readonly #parts: RunTrialParts;
 
-  constructor(parts: TrialParts) {
+  constructor(parts: RunTrialParts) {
     this.#parts = parts;
   }
 

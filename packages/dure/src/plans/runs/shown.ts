@@ -211,7 +211,7 @@ function triesOf(steps: readonly PlanStep[]): FeedbackLoop["rounds"] {
     return {
       try: number,
       by: worker?.member ?? null,
-      status: (worker?.output as StepWork | null | undefined)?.result?.status ?? null,
+      status: (worker?.output as ShownStepWork | null | undefined)?.result?.status ?? null,
       feedback: made.flatMap((step) => feedbackIn(step) ?? []).at(-1) ?? null,
     };
   });
@@ -228,7 +228,7 @@ function feedbackIn({ kind, output }: PlanStep): TestFeedback | null | undefined
 }
 
 /** Of a step of a worker that has ended; other kinds have no result. */
-type StepWork = Omit<StepOutput, "status"> & {
+type ShownStepWork = Omit<StepOutput, "status"> & {
   readonly result?: Pick<StepOutput, "status" | "error"> & {
     readonly claimedFiles: readonly string[];
   };
@@ -236,7 +236,7 @@ type StepWork = Omit<StepOutput, "status"> & {
 
 /** The answer of a worker stands beside its commit, not below it. */
 function stepOf(step: PlanStep, now: number): ShownStep {
-  const output = step.output as StepWork | null;
+  const output = step.output as ShownStepWork | null;
   const { result, ...rest } = output ?? {};
   const claim = result && rest.changes && compareClaim(step.worker, result, rest.changes);
   const isQuiet = now - step.seenAt > STALLED_AFTER_MS && step.waiting === null;

@@ -17,7 +17,7 @@ import {
   decideHost,
   type NetworkPolicy,
   refusedAddress,
-  type Target,
+  type NetworkTarget,
   targetOfUrl,
 } from "./network.ts";
 import type { SandboxSetting } from "./sandbox.ts";
@@ -223,12 +223,15 @@ async function answer(
   message.pipe(asked);
 }
 
-type Way =
+type ConnectionWay =
   | { readonly open: true; readonly address: string }
   | { readonly open: false; readonly status: number; readonly because: string };
 
 /** Decides, resolves, looks at the address, and writes it down. */
-async function wayTo(order: EgressOrder, target: Target | undefined): Promise<Way> {
+async function wayTo(
+  order: EgressOrder,
+  target: NetworkTarget | undefined,
+): Promise<ConnectionWay> {
   if (!target) return { open: false, status: 400, because: "the address cannot be read" };
   const { logger } = order.setting;
   const way = await findWay(order, target);
@@ -244,7 +247,10 @@ async function wayTo(order: EgressOrder, target: Target | undefined): Promise<Wa
   return way;
 }
 
-async function findWay({ policy, setting }: EgressOrder, target: Target): Promise<Way> {
+async function findWay(
+  { policy, setting }: EgressOrder,
+  target: NetworkTarget,
+): Promise<ConnectionWay> {
   const reach = decideHost(target, policy);
   if (!reach.allowed) {
     return {
@@ -282,8 +288,8 @@ async function findWay({ policy, setting }: EgressOrder, target: Target): Promis
 
 async function addressesOf(
   { clock, network }: EgressOrder["setting"],
-  { host, port }: Target,
-): Promise<readonly Target[]> {
+  { host, port }: NetworkTarget,
+): Promise<readonly NetworkTarget[]> {
   if (isIP(host) !== 0) return [{ host, port }];
   const late = (): Error => new Error(`no answer within ${CONNECT_MS} ms`);
   const found = await withTimeout(clock, CONNECT_MS, late, () =>

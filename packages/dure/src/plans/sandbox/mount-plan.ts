@@ -10,7 +10,7 @@ import type { Confinement } from "./sandbox.ts";
  * How one place looks inside. `hidden`: empty, but for what is opened in it; `shown`: as outside,
  * read-only; `temporary`: empty, and what is written vanishes; `pinned`: as the rule around it.
  */
-export type Look =
+export type MountKind =
   | "hidden"
   | "readOnly"
   | "disposable"
@@ -23,7 +23,7 @@ export interface MountEntry {
   readonly path: string;
   /** Where it lies outside. Absent: at the same path. */
   readonly source?: string | undefined;
-  readonly look: Look;
+  readonly look: MountKind;
   readonly isFolder: boolean;
   /**
    * Of an empty place: what must be there so that deeper places can be mounted, relative to this
@@ -38,7 +38,7 @@ export interface SkeletonEntry {
 }
 
 /** On the same path the first wins. */
-const STRENGTH: readonly Look[] = [
+const STRENGTH: readonly MountKind[] = [
   "hidden",
   "readOnly",
   "disposable",
@@ -48,7 +48,7 @@ const STRENGTH: readonly Look[] = [
   "pinned",
 ];
 /** Looks of places in which nothing of outside is seen. */
-const EMPTY: readonly (Look | undefined)[] = ["hidden", "temporary"];
+const EMPTY: readonly (MountKind | undefined)[] = ["hidden", "temporary"];
 
 /** Rules that hold for every confinement. */
 export interface Always {
@@ -84,9 +84,9 @@ export function planPlaces(
   return present.map((entry) => ({ ...entry, skeleton: skeletons.get(entry.path) ?? [] }));
 }
 
-type Looks = Map<string, Look>;
+type Looks = Map<string, MountKind>;
 
-function claim(looks: Looks, look: Look, paths: readonly string[]): void {
+function claim(looks: Looks, look: MountKind, paths: readonly string[]): void {
   for (const at of paths) {
     const before = looks.get(at);
     if (before === undefined || STRENGTH.indexOf(look) < STRENGTH.indexOf(before)) {
@@ -126,7 +126,7 @@ function dropHiddenTwice(looks: Looks): void {
   }
 }
 
-const PROTECTED: readonly Look[] = ["hidden", "readOnly", "disposable"];
+const PROTECTED: readonly MountKind[] = ["hidden", "readOnly", "disposable"];
 
 /** Pins the folders between a place that may be written and a protected one in it. */
 function pinBetween(looks: Looks): void {
@@ -162,8 +162,8 @@ function skeletonsOf(
  */
 function enclosing(
   at: string,
-  looks: ReadonlyMap<string, Look>,
-): { path: string; look: Look } | undefined {
+  looks: ReadonlyMap<string, MountKind>,
+): { path: string; look: MountKind } | undefined {
   let below = at;
   for (;;) {
     const folder = path.dirname(below);

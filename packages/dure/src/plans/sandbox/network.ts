@@ -16,7 +16,7 @@ export interface NetworkPolicy {
 
 export const NO_NETWORK: NetworkPolicy = { kind: "none", hosts: [] };
 
-export interface Target {
+export interface NetworkTarget {
   /** A name in lower case, or an address without brackets. */
   readonly host: string;
   readonly port: number;
@@ -47,7 +47,7 @@ export function parseHost(text: string): HostRule | undefined {
 }
 
 /** The host and port of a URL of the web; undefined for anything else. Pure. */
-export function targetOfUrl(text: string): Target | undefined {
+export function targetOfUrl(text: string): NetworkTarget | undefined {
   if (!URL.canParse(text)) return undefined;
   const { protocol, hostname, port } = new URL(text);
   const standard = { "http:": 80, "https:": 443, "postgres:": 5432, "postgresql:": 5432 }[protocol];
@@ -58,7 +58,7 @@ export function targetOfUrl(text: string): Target | undefined {
   };
 }
 
-export type Reach =
+export type NetworkReach =
   /** `isNamed`: with this very port, which alone opens addresses that are not public. */
   | { readonly allowed: true; readonly isNamed: boolean }
   | { readonly allowed: false; readonly because: string };
@@ -66,7 +66,7 @@ export type Reach =
 /**
  * Whether a policy lets a process ask for a host at all. Its address is looked at afterwards. Pure.
  */
-export function decideHost(target: Target, policy: NetworkPolicy): Reach {
+export function decideHost(target: NetworkTarget, policy: NetworkPolicy): NetworkReach {
   if (policy.kind === "none") {
     return { allowed: false, because: "this process has no network (policy none)" };
   }
@@ -85,7 +85,7 @@ export function decideHost(target: Target, policy: NetworkPolicy): Reach {
   };
 }
 
-function matches(rule: HostRule, { host, port }: Target): boolean {
+function matches(rule: HostRule, { host, port }: NetworkTarget): boolean {
   if (rule.port !== undefined && rule.port !== port) return false;
   if (rule.host.startsWith("*.")) return host.endsWith(rule.host.slice(1));
   return rule.host === host;
@@ -96,7 +96,7 @@ export interface AddressFacts {
   /** Addresses of this machine's own interfaces. */
   readonly own: readonly string[];
   /** What is never reached, as addresses: dure's servers, its database. */
-  readonly never: readonly Target[];
+  readonly never: readonly NetworkTarget[];
 }
 
 /** Why an address may not be connected to; undefined when it may. Pure. */

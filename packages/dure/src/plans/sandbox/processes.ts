@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { hostname } from "node:os";
 import type { Clock } from "../../kernel/clock.ts";
 import { codeOf } from "../../kernel/errors.ts";
-import type { ProcessIdentity } from "./sandbox.ts";
+import type { WorkerIdentity } from "./sandbox.ts";
 
 /**
  * Processes as the system shows them: who one is, who belongs to its tree, and how a whole tree is
@@ -23,7 +23,7 @@ export const FOLDER_USERS = 128;
 const FIRST_OF_PROCESSES = FIRST_USER + FOLDER_USERS;
 const USERS = 606 - FOLDER_USERS;
 
-interface ProcessState {
+interface SandboxProcessState {
   readonly pid: number;
   /** `Z`: dead, not yet collected by its parent. */
   readonly state: string;
@@ -34,7 +34,7 @@ interface ProcessState {
 }
 
 /** Who the process is now; undefined when there is none of that number. */
-export function identify(pid: number): ProcessIdentity | undefined {
+export function identify(pid: number): WorkerIdentity | undefined {
   const state = stateOf(pid);
   if (!state) return undefined;
   const { startedTicks } = state;
@@ -42,12 +42,12 @@ export function identify(pid: number): ProcessIdentity | undefined {
 }
 
 /** The value of DURE_SANDBOX in the whole tree of the process. Pure. */
-export function markerOf(identity: ProcessIdentity): string {
+export function markerOf(identity: WorkerIdentity): string {
   return `${identity.pid}-${identity.startedTicks}`;
 }
 
 /** Whether the very process runs; a zombie does not. */
-export function isRunning(identity: Pick<ProcessIdentity, "pid" | "startedTicks">): boolean {
+export function isRunning(identity: Pick<WorkerIdentity, "pid" | "startedTicks">): boolean {
   const state = stateOf(identity.pid);
   return state !== undefined && state.state !== "Z" && state.startedTicks === identity.startedTicks;
 }
@@ -119,7 +119,7 @@ function memoryOfOne(pid: number): number {
  * the marker, and those of the user that only this tree has. The root is among them only while it
  * is that very process.
  */
-function treeOf(root: ProcessIdentity): readonly number[] {
+function treeOf(root: WorkerIdentity): readonly number[] {
   if (process.platform !== "linux") return groupAnswers(root.groupId) ? [root.pid] : [];
 
   const all = allProcesses();
@@ -134,7 +134,7 @@ function treeOf(root: ProcessIdentity): readonly number[] {
 }
 
 /** The root itself, members of its group and session, and what carries its marker. */
-function membersOf(root: ProcessIdentity, all: readonly ProcessState[]): Set<number> {
+function membersOf(root: WorkerIdentity, all: readonly SandboxProcessState[]): Set<number> {
   const rootState = all.find(({ pid }) => pid === root.pid);
   // Its number may have been given to another process.
   const isOther = rootState !== undefined && rootState.startedTicks !== root.startedTicks;
@@ -148,7 +148,7 @@ function membersOf(root: ProcessIdentity, all: readonly ProcessState[]): Set<num
   return found;
 }
 
-function addDescendants(found: Set<number>, all: readonly ProcessState[]): void {
+function addDescendants(found: Set<number>, all: readonly SandboxProcessState[]): void {
   for (let before = -1; before !== found.size;) {
     before = found.size;
     for (const { pid, parent } of all) if (found.has(parent)) found.add(pid);
@@ -158,7 +158,7 @@ function addDescendants(found: Set<number>, all: readonly ProcessState[]): void 
 /**
  * Kills the tree and waits until nothing of it runs, however fast it forks. Whether anything ran.
  */
-export async function endTree(root: ProcessIdentity, clock: Clock): Promise<boolean> {
+export async function endTree(root: WorkerIdentity, clock: Clock): Promise<boolean> {
   for (let ran = false; ; ran = true) {
     const members = treeOf(root);
     if (members.length === 0) return ran;
@@ -169,7 +169,7 @@ export async function endTree(root: ProcessIdentity, clock: Clock): Promise<bool
 }
 
 /** Asks everything in the group but `except` to end. */
-export function askGroup(root: ProcessIdentity, except: readonly number[]): void {
+export function askGroup(root: WorkerIdentity, except: readonly number[]): void {
   if (process.platform !== "linux") return signalTo(-root.groupId, "SIGTERM");
   for (const { pid, group, state } of allProcesses()) {
     if (group === root.groupId && state !== "Z" && !except.includes(pid)) signalTo(pid, "SIGTERM");
@@ -193,7 +193,7 @@ export function bootId(): string {
   }
 }
 
-function allProcesses(): readonly ProcessState[] {
+function allProcesses(): readonly SandboxProcessState[] {
   return readdirSync("/proc").flatMap((name) => {
     const state = /^\d+$/.test(name) ? stateOf(Number(name)) : undefined;
     return state ? [state] : [];
@@ -201,7 +201,7 @@ function allProcesses(): readonly ProcessState[] {
 }
 
 /** Source: proc_pid_stat(5), fields 3, 4, 5, 6 and 22. */
-function stateOf(pid: number): ProcessState | undefined {
+function stateOf(pid: number): SandboxProcessState | undefined {
   if (process.platform !== "linux") return stateByPs(pid);
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
@@ -220,7 +220,7 @@ function stateOf(pid: number): ProcessState | undefined {
   }
 }
 
-function stateByPs(pid: number): ProcessState | undefined {
+function stateByPs(pid: number): SandboxProcessState | undefined {
   try {
     const line = execFileSync("ps", ["-p", String(pid), "-o", "state=,ppid=,pgid=,lstart="], {
       encoding: "utf8",

@@ -76,7 +76,7 @@ export async function proveConfinement(
   options: { signal?: AbortSignal | undefined },
 ): Promise<Promises> {
   const folder = mkdtempSync(path.join(setting.folder, "trial-"));
-  const trial: Trial = { folder, elsewhere: `${folder}-elsewhere` };
+  const trial: ProofTrial = { folder, elsewhere: `${folder}-elsewhere` };
   try {
     makeTrial(trial);
     const end = await sandbox.run(
@@ -105,13 +105,13 @@ export async function proveConfinement(
   }
 }
 
-interface Trial {
+interface ProofTrial {
   readonly folder: string;
   /** A file beside it, which no rule shows. */
   readonly elsewhere: string;
 }
 
-function makeTrial({ folder, elsewhere }: Trial): void {
+function makeTrial({ folder, elsewhere }: ProofTrial): void {
   chmodSync(folder, 0o755);
   writeFileSync(elsewhere, "of another\n");
   for (const name of ["owned", "disposable"]) mkdirSync(path.join(folder, name));
@@ -120,7 +120,7 @@ function makeTrial({ folder, elsewhere }: Trial): void {
   }
 }
 
-function confinementOf({ folder }: Trial): Confinement {
+function confinementOf({ folder }: ProofTrial): Confinement {
   return {
     cwd: folder,
     writable: [path.join(folder, "owned")],
@@ -130,7 +130,7 @@ function confinementOf({ folder }: Trial): Confinement {
   };
 }
 
-function refuseWrites(lines: readonly string[], { folder }: Trial): void {
+function refuseWrites(lines: readonly string[], { folder }: ProofTrial): void {
   const done = lines.filter((line) => /^(wrote|read)-\w+$/.test(line));
   const landed = ["owned", "disposable"].flatMap((name) => readdirSync(path.join(folder, name)));
   if (done.join(" ") === EXPECTED && landed.toSorted().join(" ") === "kept new") return;
@@ -142,7 +142,7 @@ function refuseWrites(lines: readonly string[], { folder }: Trial): void {
 function promisesOf(
   { kind }: Sandbox,
   lines: readonly string[],
-  { folder, elsewhere }: Trial,
+  { folder, elsewhere }: ProofTrial,
 ): Promises {
   // What a copy brings back is ours again; there the process itself says who it was, in our own
   // user namespace.

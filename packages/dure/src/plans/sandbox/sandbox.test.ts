@@ -40,7 +40,7 @@ import {
   openSandbox,
   type Confinement,
   type IsolationKind,
-  type ProcessIdentity,
+  type WorkerIdentity,
   type Sandbox,
   type SandboxCommand,
   type SandboxLimits,
@@ -1046,8 +1046,8 @@ describe.each(TREES.rows)("$kind: a process tree", TREES.options, ({ kind, sandb
   });
 
   test("does not start before its identity was stored, nor when that fails", async () => {
-    const seen: ProcessIdentity[] = [];
-    const onStart = async (identity: ProcessIdentity): Promise<void> => {
+    const seen: WorkerIdentity[] = [];
+    const onStart = async (identity: WorkerIdentity): Promise<void> => {
       await systemClock.sleep(30);
       expect(existsSync(at("own/started"))).toBe(false);
       seen.push(identity);
@@ -1083,10 +1083,10 @@ describe.each(TREES.rows)("$kind: a process tree", TREES.options, ({ kind, sandb
     const host = spawn("node", ["--conditions=dure-source", HOST, JSON.stringify(order)], {
       stdio: ["ignore", "pipe", "inherit"],
     });
-    let identity: ProcessIdentity | undefined;
+    let identity: WorkerIdentity | undefined;
     createInterface({ input: host.stdout }).on(
       "line",
-      (line) => (identity ??= (JSON.parse(line) as { identity?: ProcessIdentity }).identity),
+      (line) => (identity ??= (JSON.parse(line) as { identity?: WorkerIdentity }).identity),
     );
     const others = new Set([String(host.pid)]); // its own command line holds the word too
     await until(

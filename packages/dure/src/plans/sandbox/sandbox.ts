@@ -14,7 +14,7 @@ import { memoryOfWorkers } from "./memory-watch.ts";
 import { openNamespaces } from "./namespaces.ts";
 import { openOtherUser } from "./other-user.ts";
 import { bootId, endTree } from "./processes.ts";
-import type { NetworkPolicy, Target } from "./network.ts";
+import type { NetworkPolicy, NetworkTarget } from "./network.ts";
 import { proveConfinement, UNPROVEN, type Promises } from "./proof.ts";
 import { softwareOf, type Software } from "./software.ts";
 import { workerUserOf } from "./worker-user.ts";
@@ -87,7 +87,7 @@ export interface SandboxLimits {
  * Who a process is, so that another process of dure can end it after a crash and never another one
  * with the same number.
  */
-export interface ProcessIdentity {
+export interface WorkerIdentity {
   readonly host: string;
   readonly bootId: string;
   readonly pid: number;
@@ -109,7 +109,7 @@ export interface SandboxEnd {
 }
 
 export interface SandboxProcess {
-  readonly identity: ProcessIdentity;
+  readonly identity: WorkerIdentity;
   readonly stdin: Writable;
   readonly stdout: Readable;
   readonly stderr: Readable;
@@ -126,7 +126,7 @@ export interface SpawnOptions {
   /**
    * Told before the command does anything; the command waits for it. A rejection ends the process.
    */
-  readonly onStart?: (identity: ProcessIdentity) => Promise<void>;
+  readonly onStart?: (identity: WorkerIdentity) => Promise<void>;
   /** Ends the tree with because `aborted`, within 2 s. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -195,7 +195,7 @@ export interface OpenSandboxOptions {
 
 export interface NetworkSetting {
   /** What no policy opens: dure's own servers and its database. Asked at each request. */
-  readonly never: () => readonly Target[];
+  readonly never: () => readonly NetworkTarget[];
   /** Addresses of a name. Default: as the system resolves it. */
   readonly resolve?: ((name: string) => Promise<readonly string[]>) | undefined;
 }
@@ -312,7 +312,7 @@ function refuseOpenFiles(
  * nothing of it runs; `ended`: it ran and is gone now; `other-host`: it is not ours to look for.
  */
 export async function endProcess(
-  identity: ProcessIdentity,
+  identity: WorkerIdentity,
   options: { clock: Clock },
 ): Promise<"gone" | "ended" | "other-host"> {
   if (identity.host !== hostname()) return "other-host";

@@ -20,7 +20,7 @@ import { type DiskUse, diskUseOf, watchDisk } from "./disk-watch.ts";
 import { mostOfOneProcess, watchMemory } from "./memory-watch.ts";
 import type {
   Confinement,
-  ProcessIdentity,
+  WorkerIdentity,
   SandboxCommand,
   SandboxEnd,
   SandboxProcess,
@@ -66,9 +66,9 @@ interface Exit {
 /** A tree that was launched. */
 interface Launched {
   readonly child: ChildProcess;
-  readonly root: ProcessIdentity;
+  readonly root: WorkerIdentity;
   /** The first process of its PID namespace, where it has one. */
-  readonly init: ProcessIdentity | undefined;
+  readonly init: WorkerIdentity | undefined;
   /** Before the command began. */
   readonly disk: DiskUse;
   readonly exited: Promise<Exit>;
@@ -102,7 +102,7 @@ export async function startTree(order: TreeOrder): Promise<Tree> {
 /** Goes through the gate. */
 async function enter(
   order: TreeOrder,
-  root: ProcessIdentity,
+  root: WorkerIdentity,
   gate: Gate,
   group: ControlGroup,
 ): Promise<Pick<Launched, "init" | "disk">> {
@@ -292,8 +292,8 @@ class TreeStopper {
  * session.
  */
 async function lastOneGone(
-  root: ProcessIdentity,
-  init: ProcessIdentity | undefined,
+  root: WorkerIdentity,
+  init: WorkerIdentity | undefined,
   setting: SandboxSetting,
 ): Promise<void> {
   if (init === undefined) {
@@ -380,7 +380,7 @@ function inheritable(): readonly number[] {
 
 const CLOSE_ON_EXEC = 0o2000000;
 
-function orderOfGate(order: TreeOrder, root: ProcessIdentity): Parameters<typeof launchScript>[0] {
+function orderOfGate(order: TreeOrder, root: WorkerIdentity): Parameters<typeof launchScript>[0] {
   const { enclosure, command, confinement } = order;
   const inside = enclosure.inside ?? ((text: string) => text);
   return {

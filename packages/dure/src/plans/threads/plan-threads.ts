@@ -66,9 +66,9 @@ export interface PlanWork {
 /** Shares whose last turn is remembered. */
 const MAX_SHARES = 1_000;
 
-type Task = keyof PlanTasks;
-type Given<Name extends Task> = Parameters<PlanTasks[Name]>;
-type Result<Name extends Task> = ReturnType<PlanTasks[Name]>;
+type ThreadTask = keyof PlanTasks;
+type TaskArguments<Name extends ThreadTask> = Parameters<PlanTasks[Name]>;
+type TaskResult<Name extends ThreadTask> = ReturnType<PlanTasks[Name]>;
 
 /**
  * Threads for work whose time grows with what a stranger sent. The main thread stays free; a task
@@ -79,7 +79,7 @@ export class PlanThreads {
   readonly #clock: Clock;
   readonly #idle: PlanThread[] = [];
   readonly #all = new Set<PlanThread>();
-  readonly #waiting: Waiting[] = [];
+  readonly #waiting: WaitingTask[] = [];
   /** When a share had its last thread: who waits longest for theirs is next. */
   readonly #served = new Map<string, number>();
   #turn = 0;
@@ -124,11 +124,11 @@ export class PlanThreads {
    * Throws `PLAN_TOO_EXPENSIVE`, `PLAN_THREADS_BUSY`, and the abort of `signal`, after which the
    * thread is ended.
    */
-  async run<Name extends Task>(
+  async run<Name extends ThreadTask>(
     task: Name,
-    given: Given<Name>,
+    given: TaskArguments<Name>,
     { share = TEAM, signal }: PlanWork = {},
-  ): Promise<Result<Name>> {
+  ): Promise<TaskResult<Name>> {
     signal?.throwIfAborted();
     const thread = await this.#thread({ share, signal });
     try {
@@ -136,7 +136,7 @@ export class PlanThreads {
       return (await thread.ask(
         { task, arguments: given },
         { ms: this.#limits.taskMs, signal },
-      )) as Result<Name>;
+      )) as TaskResult<Name>;
     } finally {
       this.#release(thread);
     }
@@ -149,7 +149,7 @@ export class PlanThreads {
     await Promise.all([...this.#all].map((thread) => thread.end()));
   }
 
-  #thread(work: AskedWork): Promise<PlanThread> {
+  #thread(work: ThreadWork): Promise<PlanThread> {
     if (this.#stopped) throw threadsBusy("They are closing.");
     const idle = this.#idle.pop();
     if (idle) return Promise.resolve(this.#given(idle, work));
@@ -164,7 +164,7 @@ export class PlanThreads {
     return this.#wait(work);
   }
 
-  #given(thread: PlanThread, { share }: Pick<AskedWork, "share">): PlanThread {
+  #given(thread: PlanThread, { share }: Pick<ThreadWork, "share">): PlanThread {
     this.#served.delete(share);
     this.#served.set(share, ++this.#turn);
     if (this.#served.size > MAX_SHARES) this.#served.delete(this.#served.keys().next().value!);
@@ -172,7 +172,7 @@ export class PlanThreads {
     return thread;
   }
 
-  #wait({ share, signal }: AskedWork): Promise<PlanThread> {
+  #wait({ share, signal }: ThreadWork): Promise<PlanThread> {
     const { promise, resolve, reject } = Promise.withResolvers<PlanThread>();
     const leave = (error: unknown): void => {
       const index = this.#waiting.indexOf(waiting);
@@ -183,7 +183,7 @@ export class PlanThreads {
     const cancel = this.#clock.after(this.#limits.waitMs, () =>
       leave(threadsBusy(`None was free within ${this.#limits.waitMs} ms.`)),
     );
-    const waiting: Waiting = { share, take: resolve, refuse: leave };
+    const waiting: WaitingTask = { share, take: resolve, refuse: leave };
     this.#waiting.push(waiting);
     signal?.addEventListener("abort", onAbort, { once: true });
     return promise.finally(() => {
@@ -193,8 +193,8 @@ export class PlanThreads {
   }
 
   /** The oldest task of the share whose last turn is longest ago. */
-  #next(): Waiting | undefined {
-    const turnOf = ({ share }: Waiting): number => this.#served.get(share) ?? 0;
+  #next(): WaitingTask | undefined {
+    const turnOf = ({ share }: WaitingTask): number => this.#served.get(share) ?? 0;
     const [next] = this.#waiting.toSorted((a, b) => turnOf(a) - turnOf(b));
     if (next) this.#waiting.splice(this.#waiting.indexOf(next), 1);
 
@@ -221,12 +221,12 @@ export class PlanThreads {
   }
 }
 
-interface AskedWork {
+interface ThreadWork {
   readonly share: string;
   readonly signal: AbortSignal | undefined;
 }
 
-interface Waiting {
+interface WaitingTask {
   readonly share: string;
   readonly take: (thread: PlanThread) => void;
   readonly refuse: (error: unknown) => void;

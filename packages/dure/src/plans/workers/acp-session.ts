@@ -27,7 +27,7 @@ import { headOf, tailOf } from "./bounded-text.ts";
 import { readLetters } from "./letters.ts";
 import { died, finished, troubleError } from "./processes.ts";
 import { workerError } from "./worker-error.ts";
-import type { TryEnd, WorkerReport } from "./worker-run.ts";
+import type { WorkerRunEnd, WorkerReport } from "./worker-run.ts";
 import { MAX_SUMMARY, type Assignment, type WorkerResult } from "./worker.ts";
 import type { AcpOptions } from "./acp.ts";
 import type { McpServer } from "../plan.ts";
@@ -102,7 +102,7 @@ export class AcpSession {
   }
 
   /** @param isCopy the process was started behind `TELL_FOLDERS`. */
-  async run(isCopy: boolean): Promise<TryEnd> {
+  async run(isCopy: boolean): Promise<WorkerRunEnd> {
     const placed = isCopy ? this.#readFolders() : Promise.resolve();
     placed.catch(() => {});
     const stream = messageStream(this.#process, {
@@ -138,7 +138,7 @@ export class AcpSession {
     await finished(this.#process);
   }
 
-  async #converse(agent: ClientContext): Promise<TryEnd> {
+  async #converse(agent: ClientContext): Promise<WorkerRunEnd> {
     const { sessionId, isResumed } = await withTimeout(
       this.#clock,
       { ms: START_MS, signal: this.#report.signal },
@@ -163,7 +163,7 @@ export class AcpSession {
     return this.#endOf(answer, usage);
   }
 
-  #usageIn(answer: PromptResponse): TryEnd["tokens"] {
+  #usageIn(answer: PromptResponse): WorkerRunEnd["tokens"] {
     const calls = this.#updates.takeCalls();
 
     const estimate = this.#updates.takeEstimate();
@@ -186,7 +186,7 @@ export class AcpSession {
   }
 
   /** What the end of the agent's turn means for the try. */
-  #endOf({ stopReason }: PromptResponse, tokens: TryEnd["tokens"]): TryEnd {
+  #endOf({ stopReason }: PromptResponse, tokens: WorkerRunEnd["tokens"]): WorkerRunEnd {
     const status = STATUS_OF[stopReason];
     const said = this.#updates.said.trim();
     const trouble = troubleIn(said, { isError: false, now: this.#clock.now() });
@@ -309,7 +309,7 @@ export class AcpSession {
 }
 
 /** A conversation with an agent. */
-interface Conversation {
+interface AcpConversation {
   readonly sessionId: string;
   readonly modes: SessionModeState | null | undefined;
   /** It goes on with an earlier one. */
@@ -328,7 +328,7 @@ async function openConversation(
     readonly servers: NewSessionRequest["mcpServers"];
     readonly onReplay: (replays: boolean) => void;
   },
-): Promise<Conversation> {
+): Promise<AcpConversation> {
   const { known, cwd, servers: mcpServers, onReplay } = how;
   if (known !== undefined) {
     onReplay(true);

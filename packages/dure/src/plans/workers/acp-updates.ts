@@ -206,7 +206,7 @@ function stringsIn(value: unknown, depth = 0): readonly string[] {
   return Object.values(value).flatMap((one) => stringsIn(one, depth + 1));
 }
 
-interface Tokens {
+interface UpdateTokens {
   readonly input: number;
   readonly output: number;
 }
@@ -221,7 +221,7 @@ class CallEstimate {
   /** Of the call under way; undefined: none is. */
   #call: { readonly input: number; output: number } | undefined;
   #isTold = false;
-  #turn: Tokens = { input: 0, output: 0 };
+  #turn: UpdateTokens = { input: 0, output: 0 };
 
   /** A prompt, or what a tool gave. */
   read(text: string): void {
@@ -242,7 +242,7 @@ class CallEstimate {
   }
 
   /** A call begins. Gives the one before, where that was not told. */
-  begin(): Tokens | undefined {
+  begin(): UpdateTokens | undefined {
     const before = this.end();
     if (!this.#isTold) this.#call = { input: this.#window, output: 0 };
 
@@ -250,7 +250,7 @@ class CallEstimate {
   }
 
   /** The call under way has ended. */
-  end(): Tokens | undefined {
+  end(): UpdateTokens | undefined {
     const call = this.#call;
     this.#call = undefined;
     if (call === undefined) return undefined;
@@ -261,7 +261,7 @@ class CallEstimate {
   }
 
   /** Of the calls since this was asked last. Undefined: there were none that were not told. */
-  takeTurn(): (Tokens & { readonly isEstimate: true }) | undefined {
+  takeTurn(): (UpdateTokens & { readonly isEstimate: true }) | undefined {
     const { input, output } = this.#turn;
     this.#turn = { input: 0, output: 0 };
 
@@ -272,7 +272,7 @@ class CallEstimate {
 /** Tools whose names are remembered. */
 const MAX_TOOLS = 500;
 
-interface Begun {
+interface BegunCall {
   readonly title: string;
   /** What the agent says of it; it comes again as content. */
   readonly description: string | undefined;
@@ -283,7 +283,7 @@ interface Begun {
  * writes it: only the last of them is kept.
  */
 class ToolEntries {
-  readonly #begun = new Map<string, Begun>();
+  readonly #begun = new Map<string, BegunCall>();
   readonly #tree: string;
   #waiting: { readonly id: string; readonly entry: TranscriptEntry } | undefined;
 

@@ -2,7 +2,7 @@ import type { Clock } from "../../kernel/clock.ts";
 import type { McpServer } from "../plan.ts";
 import { AcpSession } from "./acp-session.ts";
 import { startProcess } from "./processes.ts";
-import { runWorker, type TryEnd, type WorkerReport } from "./worker-run.ts";
+import { runWorker, type WorkerRunEnd, type WorkerReport } from "./worker-run.ts";
 import { type Assignment, type Worker, type WorkerEvent } from "./worker.ts";
 
 export interface AcpOptions {
@@ -47,7 +47,7 @@ export class AcpWorker implements Worker {
     });
   }
 
-  async #work(assignment: Assignment, report: WorkerReport): Promise<TryEnd> {
+  async #work(assignment: Assignment, report: WorkerReport): Promise<WorkerRunEnd> {
     const { command } = this.#options;
     report.progress({ currentTask: `starting ${command[0]!}` });
     // Not ended by the report's signal: the agent is asked to stop first.

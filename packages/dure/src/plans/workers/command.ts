@@ -15,7 +15,7 @@ import { tailOf } from "./bounded-text.ts";
 import { died, notStarted, troubleError, workerEnv } from "./processes.ts";
 import { RefusedWrites, type HeldWrite } from "./refused-writes.ts";
 import { workerError } from "./worker-error.ts";
-import { runWorker, type TryEnd, type WorkerReport } from "./worker-run.ts";
+import { runWorker, type WorkerRunEnd, type WorkerReport } from "./worker-run.ts";
 import { MAX_SUMMARY, type Assignment, type Worker, type WorkerEvent } from "./worker.ts";
 
 /** Stands in an argument for the path of the file with the prompt. */
@@ -61,7 +61,7 @@ export class CommandWorker implements Worker {
     });
   }
 
-  async #work(assignment: Assignment, report: WorkerReport): Promise<TryEnd> {
+  async #work(assignment: Assignment, report: WorkerReport): Promise<WorkerRunEnd> {
     const file = join(assignment.scratch, "dure-prompt.md");
     await writeFresh(file, assignment.prompt);
     const { timeMs, outputBytes, fileBytes, processes } = assignment.limits;

@@ -87,10 +87,10 @@ export function feedbackOf({
   };
 }
 
-type Because = ReturnType<typeof verdictOf>["because"];
+type VerdictReason = ReturnType<typeof verdictOf>["because"];
 
 /** What to say where no failing test can be named. Pure. */
-function unnamedWords(because: Because, { passed, failed }: TestReport): string {
+function unnamedWords(because: VerdictReason, { passed, failed }: TestReport): string {
   const isAround = because === "exit-code" && passed > 0 && failed === 0;
   if (!isAround) return UNNAMED[because];
   const tests = passed === 1 ? "The test" : `All ${passed} tests`;
@@ -98,7 +98,7 @@ function unnamedWords(because: Because, { passed, failed }: TestReport): string 
   return `${tests} passed, but the acceptance command failed: something around the tests did.`;
 }
 
-const UNNAMED: Readonly<Record<Because, string>> = {
+const UNNAMED: Readonly<Record<VerdictReason, string>> = {
   "exit-code": "The acceptance command failed without naming a test.",
   failures: "Tests failed.",
   "tests-passed": "",

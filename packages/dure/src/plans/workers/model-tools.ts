@@ -21,7 +21,7 @@ const MAX_ANSWER = 30_000;
 const COMMAND_MS = 120_000;
 
 /** What a tool gets. */
-export interface ToolContext {
+export interface WorkerToolContext {
   readonly assignment: Assignment;
   readonly files: ScopedFiles;
   readonly report: WorkerReport;
@@ -39,7 +39,7 @@ export interface ToolAnswer {
 interface WorkerTool<Input> {
   readonly description: string;
   readonly input: z.ZodType<Input>;
-  run(input: Input, context: ToolContext): Promise<ToolAnswer>;
+  run(input: Input, context: WorkerToolContext): Promise<ToolAnswer>;
 }
 
 const FEEDBACK_FORM = [
@@ -220,7 +220,7 @@ export const TOOL_SPECS: readonly ToolSpec[] = Object.entries(TOOLS).map(
 );
 
 /** Runs one call. What the model does wrong is an answer; an abort alone throws. */
-export async function callTool(call: ToolCall, context: ToolContext): Promise<ToolAnswer> {
+export async function callTool(call: ToolCall, context: WorkerToolContext): Promise<ToolAnswer> {
   const tool = Object.hasOwn(TOOLS, call.name)
     ? (TOOLS[call.name as keyof typeof TOOLS] as WorkerTool<unknown>)
     : undefined;

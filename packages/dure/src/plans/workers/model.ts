@@ -5,10 +5,10 @@ import { HeldTime } from "../../kernel/held-time.ts";
 import { modelName, type Llm, type Policy } from "../../models/card.ts";
 import type { ModelAnswer, ModelMessage, ModelRequest, ToolCall } from "../../models/model.ts";
 import type { Models } from "../../models/models.ts";
-import { runPatiently, type Patience } from "../../models/patient-attempts.ts";
+import { runPatiently, type AttemptPatience } from "../../models/patient-attempts.ts";
 import { estimateRequestTokens } from "../../models/prices.ts";
 import { readLetters } from "./letters.ts";
-import { callTool, TOOL_SPECS, type ToolContext } from "./model-tools.ts";
+import { callTool, TOOL_SPECS, type WorkerToolContext } from "./model-tools.ts";
 import { ScopedFiles } from "./scoped-files.ts";
 import { workerError } from "./worker-error.ts";
 import { runWorker, type WorkerReport } from "./worker-run.ts";
@@ -27,7 +27,7 @@ export interface ModelWorkerOptions {
    */
   readonly maxRequestTokens?: number;
   /** While its model is away. Default none: its failure ends the try. */
-  readonly patience?: Patience | undefined;
+  readonly patience?: AttemptPatience | undefined;
   readonly clock: Clock;
 }
 
@@ -85,11 +85,11 @@ export class ModelWorker implements Worker {
     );
   }
 
-  async #work(current: Try): Promise<Omit<WorkerResult, "tokens">> {
+  async #work(current: ModelTry): Promise<Omit<WorkerResult, "tokens">> {
     const { assignment, report } = current;
     const { maxSteps = 60 } = this.#options;
     const files = new ScopedFiles({ tree: assignment.tree, scope: assignment.scope });
-    const context: ToolContext = { assignment, files, report, changed: new Set() };
+    const context: WorkerToolContext = { assignment, files, report, changed: new Set() };
     const messages: ModelMessage[] = [{ role: "user", text: assignment.prompt }];
     let wasReminded = false;
     for (let step = 1; step <= maxSteps; step++) {
@@ -115,7 +115,7 @@ export class ModelWorker implements Worker {
   }
 
   /** Asks the model for its next words or calls, which join the conversation. */
-  async #askNext(messages: ModelMessage[], current: Try): Promise<ModelAnswer> {
+  async #askNext(messages: ModelMessage[], current: ModelTry): Promise<ModelAnswer> {
     const { report } = current;
     const { maxRequestTokens = 120_000 } = this.#options;
     const fits = fitting(messages, maxRequestTokens);
@@ -128,7 +128,7 @@ export class ModelWorker implements Worker {
     return answer;
   }
 
-  async #ask(request: ModelRequest, current: Try): Promise<ModelAnswer> {
+  async #ask(request: ModelRequest, current: ModelTry): Promise<ModelAnswer> {
     const { assignment, report } = current;
     const { models, llm, policy = POLICY, patience, clock } = this.#options;
     assertCanAsk(request, assignment, report);
@@ -176,7 +176,7 @@ export class ModelWorker implements Worker {
 }
 
 /** What a worker works on now. */
-interface Try {
+interface ModelTry {
   readonly assignment: Assignment;
   readonly report: WorkerReport;
   readonly time: HeldTime;
@@ -187,11 +187,11 @@ const WAITING_SIGN_MS = 30_000;
 
 /** A wait for a model that is away: it takes no time of the try or its port, and people see it. */
 class ModelWait implements Disposable {
-  readonly #current: Try;
+  readonly #current: ModelTry;
   readonly #clock: Clock;
   readonly #ends: Cancel[] = [];
 
-  constructor(current: Try, clock: Clock) {
+  constructor(current: ModelTry, clock: Clock) {
     this.#current = current;
     this.#clock = clock;
   }
@@ -258,7 +258,7 @@ const REMINDER = "Call report when you are done or cannot go on; otherwise go on
 async function callTools(
   calls: readonly ToolCall[],
   messages: ModelMessage[],
-  context: ToolContext,
+  context: WorkerToolContext,
 ): Promise<Omit<WorkerResult, "tokens"> | undefined> {
   for (const call of calls) {
     context.report.signal.throwIfAborted();
@@ -282,7 +282,7 @@ async function callTools(
 /** Words in the place of a report. */
 function resultOf(
   { finishReason, text }: ModelAnswer,
-  { changed }: ToolContext,
+  { changed }: WorkerToolContext,
 ): Omit<WorkerResult, "tokens"> {
   const status = finishReason === "length" ? "partial" : "ready";
 

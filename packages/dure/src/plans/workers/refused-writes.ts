@@ -1,4 +1,4 @@
-import { decideWrite, type Scope, type ScopeReason } from "../scope.ts";
+import { decideWrite, type WorkerScope, type ScopeReason } from "../scope.ts";
 
 /** Paths of one step that are recorded. */
 const MOST = 20;
@@ -24,11 +24,11 @@ export interface HeldWrite {
  */
 export class RefusedWrites {
   readonly #tree: string;
-  readonly #scope: Scope;
+  readonly #scope: WorkerScope;
   readonly #told = new Set<string>();
   #rest = "";
 
-  constructor({ tree, scope }: { readonly tree: string; readonly scope: Scope }) {
+  constructor({ tree, scope }: { readonly tree: string; readonly scope: WorkerScope }) {
     this.#tree = tree;
     this.#scope = scope;
   }

@@ -3,7 +3,13 @@
 import { constants, type Stats } from "node:fs";
 import { readdir, unlink, type FileHandle } from "node:fs/promises";
 import { join, relative, sep } from "node:path";
-import { decideRead, decideWrite, pathProblem, type Scope, type ScopeDecision } from "../scope.ts";
+import {
+  decideRead,
+  decideWrite,
+  pathProblem,
+  type WorkerScope,
+  type ScopeDecision,
+} from "../scope.ts";
 import { refusal, violation, type FileAnswer, type FileRefusal } from "./file-answer.ts";
 import { likeFolder, realPathOf, TreeAccess, type OpenedName, type Target } from "./tree-access.ts";
 import { createHash } from "node:crypto";
@@ -32,7 +38,7 @@ const NOT_WALKED = new Set([
  */
 export class ScopedFiles {
   readonly #tree: string;
-  readonly #scope: Scope;
+  readonly #scope: WorkerScope;
   readonly #access: TreeAccess;
   /** SHA-256 of what the worker knows of a file, by real path. */
   readonly #known = new Map<string, string>();
@@ -40,7 +46,7 @@ export class ScopedFiles {
   readonly #granted: { readonly path: string; readonly wants: "read" | "own" }[] = [];
 
   /** @param options.tree absolute real path. */
-  constructor(options: { tree: string; scope: Scope }) {
+  constructor(options: { tree: string; scope: WorkerScope }) {
     this.#tree = options.tree;
     this.#scope = options.scope;
     this.#access = new TreeAccess(options.tree);

@@ -7,7 +7,7 @@ import { finished as finishedReading } from "node:stream/promises";
 import { systemClock } from "../../kernel/clock.ts";
 import type {
   Confinement,
-  ProcessIdentity,
+  WorkerIdentity,
   Sandbox,
   SandboxCommand,
   SandboxEnd,
@@ -113,7 +113,7 @@ function killGroup(group: number): void {
   }
 }
 
-function identityOf(pid: number): ProcessIdentity {
+function identityOf(pid: number): WorkerIdentity {
   return { host: "test", bootId: "test", pid, groupId: pid, startedTicks: "0" };
 }
 
@@ -121,7 +121,7 @@ export interface TestPlace extends AsyncDisposable {
   readonly tree: string;
   readonly scratch: string;
   /** Every process that was started, in order. */
-  readonly started: ProcessIdentity[];
+  readonly started: WorkerIdentity[];
   readonly assignment: Assignment;
 }
 
@@ -146,7 +146,7 @@ export async function aPlace(
     await mkdir(dirname(join(tree, path)), { recursive: true });
     await writeFile(join(tree, path), text);
   }
-  const started: ProcessIdentity[] = [];
+  const started: WorkerIdentity[] = [];
   const { scopeInput = OWN, ...given } = more;
   const assignment: Assignment = {
     id: "run1.api.1.1.implementer",

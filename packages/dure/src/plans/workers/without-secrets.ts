@@ -20,12 +20,12 @@ export function withoutSecrets(worker: Worker, also: readonly Secret[]): Worker 
   };
 }
 
-type Entry = Extract<WorkerEvent, { type: "entry" }>;
+type EntryEvent = Extract<WorkerEvent, { type: "entry" }>;
 
 /** The end of a piece that the next one may complete. */
 interface Held {
   readonly text: ConcealedText;
-  readonly event: Entry;
+  readonly event: EntryEvent;
 }
 
 async function* concealed(
@@ -59,7 +59,7 @@ function isOver(name: string, next: string | undefined, event: WorkerEvent): boo
   return !PIPES.has(name.split(" ", 1)[0]!) && !PIPES.has(event.entry.kind);
 }
 
-function* withText(event: Entry, text: string): Generator<WorkerEvent> {
+function* withText(event: EntryEvent, text: string): Generator<WorkerEvent> {
   if (text !== "") yield { ...event, entry: { ...event.entry, text } };
 }
 

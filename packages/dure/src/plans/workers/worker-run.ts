@@ -1,6 +1,6 @@
 import type { Clock } from "../../kernel/clock.ts";
 import { DureError } from "../../kernel/errors.ts";
-import type { Scope, ScopeReason } from "../scope.ts";
+import type { WorkerScope, ScopeReason } from "../scope.ts";
 import { headOf } from "./bounded-text.ts";
 import { asFailure, endsTry, workerError } from "./worker-error.ts";
 import {
@@ -39,7 +39,7 @@ const MAX_CLAIMED = 1_000;
  */
 export async function* runWorker(
   assignment: WatchedAssignment,
-  work: (report: WorkerReport) => Promise<TryEnd>,
+  work: (report: WorkerReport) => Promise<WorkerRunEnd>,
   options: { clock: Clock; signal: AbortSignal },
 ): AsyncGenerator<WorkerEvent> {
   const { clock, signal } = options;
@@ -72,13 +72,13 @@ export async function* runWorker(
 }
 
 /** A result whose tokens are those that were counted on the way, unless it tells the sum. */
-export type TryEnd = Omit<WorkerResult, "tokens"> & {
+export type WorkerRunEnd = Omit<WorkerResult, "tokens"> & {
   readonly tokens?: WorkerResult["tokens"] | undefined;
 };
 
 /** What the frame needs to know of an assignment. */
 type WatchedAssignment = Pick<Assignment, "stopAtViolation" | "requestAccess" | "limits"> & {
-  readonly scope?: Pick<Scope, "onViolation">;
+  readonly scope?: Pick<WorkerScope, "onViolation">;
 };
 
 /** What a worker says of what it does. */
@@ -280,7 +280,7 @@ export class WorkerReport {
     this.#put(this.#progress);
   }
 
-  end(result: TryEnd): void {
+  end(result: WorkerRunEnd): void {
     // Work that ended although it was stopped, at its last violation for instance, has failed.
     if (this.signal.aborted) return this.fail(this.signal.reason);
     this.#finish({ ...result, tokens: result.tokens ?? this.tokens, cost: this.cost });
@@ -346,8 +346,8 @@ function nothingLeft(of: "tokens" | "calls" = "tokens"): DureError {
 
 function begun(
   report: WorkerReport,
-  work: (report: WorkerReport) => Promise<TryEnd>,
-): Promise<TryEnd> {
+  work: (report: WorkerReport) => Promise<WorkerRunEnd>,
+): Promise<WorkerRunEnd> {
   report.begin();
   return work(report);
 }

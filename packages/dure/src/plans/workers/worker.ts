@@ -1,5 +1,5 @@
-import type { Confinement, ProcessIdentity, Sandbox, SandboxCommand } from "../sandbox/sandbox.ts";
-import type { Scope, ScopeReason } from "../scope.ts";
+import type { Confinement, WorkerIdentity, Sandbox, SandboxCommand } from "../sandbox/sandbox.ts";
+import type { WorkerScope, ScopeReason } from "../scope.ts";
 import type { WorkerSpec } from "../plan.ts";
 import type { TestFeedback } from "../../wire/runs.ts";
 import type { Hold } from "../../kernel/clock.ts";
@@ -34,7 +34,7 @@ export interface Assignment {
   readonly session?: string | undefined;
   /** Said in the place of the prompt where that conversation goes on: it knows the rest. */
   readonly promptResumed?: string | undefined;
-  readonly scope: Scope;
+  readonly scope: WorkerScope;
   /** Absolute real path of the files. */
   readonly tree: string;
   /**
@@ -60,7 +60,7 @@ export interface Assignment {
    */
   readonly hold?: Hold | undefined;
   /** Told when a child process is there; stored, so that it can be ended after a crash. */
-  readonly onStart: (identity: ProcessIdentity) => Promise<void>;
+  readonly onStart: (identity: WorkerIdentity) => Promise<void>;
   readonly channel: WorkerChannel;
   /** Asks the operator for one more path; below a folder, for all of it. */
   readonly requestAccess: (

@@ -2,7 +2,7 @@ import { lstat, mkdir, readdir } from "node:fs/promises";
 import { userInfo } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { foldedGlob, type Scope } from "../scope.ts";
+import { foldedGlob, type WorkerScope } from "../scope.ts";
 import { codeOf, DureError } from "../../kernel/errors.ts";
 import { isWithin } from "../sandbox/mount-plan.ts";
 import type { Confinement } from "../sandbox/sandbox.ts";
@@ -22,7 +22,7 @@ const OWN_SOFTWARE = fileURLToPath(new URL("../../..", import.meta.url)).replace
  * Whether all that could be in a folder is forbidden to read. Pure. A contract is read wherever it
  * lies.
  */
-export function isReadClosed(scope: Scope, folder: string): boolean {
+export function isReadClosed(scope: WorkerScope, folder: string): boolean {
   return covers(scope.forbidden, folder) && !meets(scope.contracts, folder);
 }
 
@@ -80,7 +80,7 @@ function isHome(root: string): boolean {
 }
 
 /** Whether a pattern could match something in a folder. Asked without case. */
-export function meets(globs: Scope["writes"], folder: string): boolean {
+export function meets(globs: WorkerScope["writes"], folder: string): boolean {
   const inFolder = foldedGlob(`${escape(folder)}/**`).alternatives[0]!;
   return globs.some(({ folded }) =>
     folded.alternatives.some((alternative) => pathsMeet(alternative, inFolder)),
@@ -91,7 +91,7 @@ export function meets(globs: Scope["writes"], folder: string): boolean {
  * Whether a pattern matches all that could be in a folder: it ends in `**`, and its folder is this
  * one or above it.
  */
-function covers(globs: Scope["writes"], folder: string): boolean {
+function covers(globs: WorkerScope["writes"], folder: string): boolean {
   return globs.some(({ folded }) =>
     folded.alternatives.some((alternative) => isAllOf(alternative, foldPath(folder))),
   );
@@ -113,7 +113,7 @@ export function wholeFolder(path: GlobPath): string | undefined {
 }
 
 /** Forbidden folders that are there although no commit has them, such as what a setup made. */
-export async function existingFolders(scope: Scope, tree: string): Promise<string[]> {
+export async function existingFolders(scope: WorkerScope, tree: string): Promise<string[]> {
   const folders = scope.forbidden
     .flatMap(({ exact }) =>
       exact.alternatives.flatMap((alternative) => wholeFolder(alternative) ?? []),
@@ -194,7 +194,7 @@ function escape(path: string): string {
 }
 
 /** Whether nothing in a folder, there or not, can be written. Pure. */
-export function isWriteClosed(scope: Scope, folder: string): boolean {
+export function isWriteClosed(scope: WorkerScope, folder: string): boolean {
   return (
     !meets(scope.writes, folder) ||
     [scope.contracts, scope.exceptions, scope.forbidden].some((globs) => covers(globs, folder))

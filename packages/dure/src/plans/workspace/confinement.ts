@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { DureError } from "../../kernel/errors.ts";
 import type { Confinement } from "../sandbox/sandbox.ts";
 import { literalPrefix } from "../glob.ts";
-import { decideRead, decideWrite, isHiddenFrom, type Scope } from "../scope.ts";
+import { decideRead, decideWrite, isHiddenFrom, type WorkerScope } from "../scope.ts";
 import type { Listing } from "./listing.ts";
 import { foldersAbove, isText, textOf } from "./paths.ts";
 import {
@@ -46,7 +46,7 @@ export interface ScopePlaces {
  * Where a scope may write: for a pattern the folder before its first wildcard, for a plain path the
  * file. Pure.
  */
-export function placesOf(scope: Scope): ScopePlaces {
+export function placesOf(scope: WorkerScope): ScopePlaces {
   const folders = new Set<string>();
   const files = new Set<string>();
   for (const { exact } of scope.writes) {
@@ -102,7 +102,7 @@ export function coverOf(
  */
 export async function confine(
   options: TreeSurroundings & {
-    readonly scope: Scope;
+    readonly scope: WorkerScope;
     readonly listing: Listing;
     readonly scratch: string;
   },
@@ -209,7 +209,7 @@ async function closableIn(tree: string, folder: string): Promise<readonly Beside
 }
 
 interface ClosingParts extends Pick<Opened, "beside"> {
-  readonly scope: Scope;
+  readonly scope: WorkerScope;
   readonly tree: string;
   readonly paths: readonly CommitPath[];
 }
@@ -241,7 +241,7 @@ async function closedIn(
 
 /** The outermost paths that must not be read, there in the commit or made by a setup. */
 async function forbiddenIn(
-  scope: Scope,
+  scope: WorkerScope,
   tree: string,
   paths: readonly string[],
 ): Promise<string[]> {
@@ -255,7 +255,7 @@ async function forbiddenIn(
   return [...all].filter((path) => !isInside(path, all)).sort();
 }
 
-function refuseScattered(scope: Scope, paths: number): void {
+function refuseScattered(scope: WorkerScope, paths: number): void {
   if (paths <= MAX_CONFINED_PATHS) return;
   const patterns = scope.writes.map(({ exact }) => exact.text).slice(0, 5);
   const count = `${paths} separate paths, beyond ${MAX_CONFINED_PATHS}`;
@@ -312,7 +312,7 @@ export async function confineSurroundings(
  * The fewest folders and files that stand for what is withheld. A folder does when all that the
  * commit has in it is, and nothing in it could be written or is a contract. Pure.
  */
-export function withheldOf(scope: Scope, paths: readonly string[]): string[] {
+export function withheldOf(scope: WorkerScope, paths: readonly string[]): string[] {
   if (scope.withheld === undefined) return [];
   const refused = new Set(paths.filter((path) => isHiddenFrom(scope, path)));
   const seen = new Set(paths.flatMap((path) => (refused.has(path) ? [] : foldersAbove(path))));
@@ -326,7 +326,7 @@ export function withheldOf(scope: Scope, paths: readonly string[]): string[] {
  * another process makes them.
  */
 async function madeClosed(
-  scope: Scope,
+  scope: WorkerScope,
   tree: string,
   writable: readonly string[],
 ): Promise<string[]> {

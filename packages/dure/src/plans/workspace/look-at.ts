@@ -9,7 +9,7 @@ import { absolute, bytesOf, isText, type PathKey, textOf } from "./paths.ts";
 import type { ScanOptions } from "./scan.ts";
 
 /** One path at which the files differ from the commit. */
-export type Found =
+export type FoundPath =
   | {
       readonly key: PathKey;
       readonly kind: "file";
@@ -22,7 +22,7 @@ export type Found =
       readonly kind: "link";
       readonly entry: TreeEntry;
       readonly bytes: number;
-      readonly leadsTo: LinkEnd;
+      readonly leadsTo: PathLinkEnd;
     }
   | { readonly key: PathKey; readonly kind: "missing" }
   /** Nothing that a commit could hold. */
@@ -44,7 +44,7 @@ export type OddReason =
   | "too-large";
 
 /** Where a symbolic link ends, through further links. */
-export type LinkEnd =
+export type PathLinkEnd =
   | { readonly within: true; readonly key: PathKey; readonly isFolder: boolean }
   | { readonly within: false };
 const CHUNK_BYTES = 1024 * 1024;
@@ -53,7 +53,7 @@ const HASHED_BYTES = 4 * 1024 ** 3;
 const MAX_LINKS = 40;
 
 /** A file or link that is to be compared with the commit. */
-export interface Look {
+export interface PathLook {
   readonly key: PathKey;
   readonly dirent: Dirent<Buffer>;
   readonly entry: TreeEntry | undefined;
@@ -91,9 +91,9 @@ function blobId(hash: ScanOptions["hash"], content: Buffer): string {
 
 export async function look(
   options: ScanOptions,
-  { key, dirent, entry }: Look,
+  { key, dirent, entry }: PathLook,
   lock: Mutex,
-): Promise<Found | undefined> {
+): Promise<FoundPath | undefined> {
   if (dirent.isSymbolicLink()) return lookAtLink(options, key, entry, lock);
   if (!dirent.isFile()) return { key, kind: "odd", because: "not-regular" };
   return lookAtFile(options, key, entry, lock);
@@ -104,7 +104,7 @@ async function lookAtLink(
   key: PathKey,
   entry: TreeEntry | undefined,
   lock: Mutex,
-): Promise<Found | undefined> {
+): Promise<FoundPath | undefined> {
   const target = await readlink(absolute(root, key), { encoding: "buffer" });
   const next: TreeEntry = { mode: "120000", id: blobId(hash, target) };
   if (sameEntry(entry, next)) return undefined;
@@ -121,7 +121,7 @@ async function lookAtFile(
   key: PathKey,
   entry: TreeEntry | undefined,
   lock: Mutex,
-): Promise<Found | undefined> {
+): Promise<FoundPath | undefined> {
   if (await isKnownSame(options, key, entry)) return undefined;
 
   const file = await openFile(options.root, key);
@@ -177,7 +177,7 @@ async function lookAtLarge(
     hash: ScanOptions["hash"];
     before: TreeEntry | undefined;
   },
-): Promise<Found | undefined> {
+): Promise<FoundPath | undefined> {
   const { key, stats, hash, before } = options;
   const bytes = Number(stats.size);
   const mode = modeOf(stats);
@@ -234,7 +234,7 @@ async function hashLarge(
  * Follows a link as the kernel would, but only within the tree: whatever leaves it, even to come
  * back, leads outside.
  */
-async function followLink(root: string, key: PathKey, target: Buffer): Promise<LinkEnd> {
+async function followLink(root: string, key: PathKey, target: Buffer): Promise<PathLinkEnd> {
   let links = 0;
   const at = key.split("/").slice(0, -1);
   const steps = target.toString("latin1").split("/");

@@ -1,9 +1,15 @@
 import { foldPath } from "../glob.ts";
-import { decideRead, decideWrite, sayReason, type Scope, type ScopeReason } from "../scope.ts";
+import {
+  decideRead,
+  decideWrite,
+  sayReason,
+  type WorkerScope,
+  type ScopeReason,
+} from "../scope.ts";
 import { sameEntry, type Listing, type TreeEntry } from "./listing.ts";
 import { foldersAbove, isText, textOf, type PathKey } from "./paths.ts";
 import type { Scan } from "./scan.ts";
-import type { Found, OddReason } from "./look-at.ts";
+import type { FoundPath, OddReason } from "./look-at.ts";
 
 /** What a commit would take of a worker's files, and what not. */
 export interface OwnedChanges {
@@ -106,7 +112,7 @@ export function decideChanges(
 export interface ChangeRules {
   /** Of the commit that the worker started from. */
   readonly listing: Listing;
-  readonly scope: Scope;
+  readonly scope: WorkerScope;
   readonly limits: CommitLimits;
   readonly residue?: Residue | undefined;
 }
@@ -114,12 +120,16 @@ export interface ChangeRules {
 /**
  * Whether the content of a path is wanted at all; so what is another's is read, but not kept. Pure.
  */
-export function mayTake(scope: Scope, key: PathKey): boolean {
+export function mayTake(scope: WorkerScope, key: PathKey): boolean {
   return isText(key) && decideWrite(scope, textOf(key)).allowed;
 }
 
 /** Why a difference is not taken; undefined when it is. The first rule that applies wins. */
-function refusal(one: Found, scope: Scope, listing: Listing): ViolationReason | undefined {
+function refusal(
+  one: FoundPath,
+  scope: WorkerScope,
+  listing: Listing,
+): ViolationReason | undefined {
   if (!isText(one.key)) return "broken-text";
   const write = decideWrite(scope, textOf(one.key));
   // The owner of the path is told what is odd about the file; every other worker, that the path is
@@ -137,7 +147,7 @@ function refusal(one: Found, scope: Scope, listing: Listing): ViolationReason | 
 /** A link to a folder opens all that is in it. */
 function mayFollow(
   end: { readonly key: PathKey; readonly isFolder: boolean },
-  scope: Scope,
+  scope: WorkerScope,
   listing: Listing,
 ): boolean {
   const mayRead = (key: PathKey): boolean => isText(key) && decideRead(scope, textOf(key)).allowed;
@@ -150,7 +160,7 @@ function mayFollow(
     : mayRead(end.key) || mayRead(`${end.key}/x` as PathKey);
 }
 
-function changeOf(one: Found, listing: Listing): OwnedChanges["taken"][number] {
+function changeOf(one: FoundPath, listing: Listing): OwnedChanges["taken"][number] {
   if (one.kind === "file" || one.kind === "link") {
     return {
       key: one.key,
@@ -162,7 +172,7 @@ function changeOf(one: Found, listing: Listing): OwnedChanges["taken"][number] {
   return { key: one.key, entry: undefined, kind: "deleted", bytes: 0 };
 }
 
-function isResidue(one: Found, residue: Residue): boolean {
+function isResidue(one: FoundPath, residue: Residue): boolean {
   const left = residue.get(one.key);
   if (left === undefined) return false;
   if (one.kind === "missing") return left === "missing";

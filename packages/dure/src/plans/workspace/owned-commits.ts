@@ -3,7 +3,7 @@
 import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { codeOf } from "../../kernel/errors.ts";
-import type { Scope } from "../scope.ts";
+import type { WorkerScope } from "../scope.ts";
 import type { CommitWriter } from "./commit-writer.ts";
 import { onDisk } from "./files.ts";
 import {
@@ -39,7 +39,7 @@ export interface CommitRequest {
   readonly tree: string;
   /** The commit that the folder was checked out from. */
   readonly parent: string;
-  readonly scope: Scope;
+  readonly scope: WorkerScope;
   readonly message: string;
   /** Of the step, such as `ports/login/1.1.impl`. */
   readonly ref: string;

@@ -4,13 +4,13 @@ import { mkdir, realpath, rename, rm, rmdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { DureError, codeOf } from "../../kernel/errors.ts";
 import type { Confinement } from "../sandbox/sandbox.ts";
-import type { Scope } from "../scope.ts";
+import type { WorkerScope } from "../scope.ts";
 import { confine, confineSurroundings, type TreeSurroundings } from "./confinement.ts";
 import { onDisk, removeAll, readJson, writeWhole } from "./files.ts";
 import type { Residue } from "./owned-changes.ts";
 import { absolute, type PathKey, textOf, foldersAbove } from "./paths.ts";
 import type { Repository } from "./repository.ts";
-import type { Found } from "./look-at.ts";
+import type { FoundPath } from "./look-at.ts";
 import type { RunStore } from "./store.ts";
 import { LeaseFile, type TreeLease } from "./tree-lease.ts";
 import { makePrivateGit } from "./private-git.ts";
@@ -155,7 +155,11 @@ export class PortTree {
    * Puts a small repository of its own into the tree, with one commit of what the worker may see,
    * so that `git status` and `git diff` work there. Nothing of it is ever read back.
    */
-  async makePrivateGit(commit: string, scope: Scope, { signal }: Waiting = {}): Promise<void> {
+  async makePrivateGit(
+    commit: string,
+    scope: WorkerScope,
+    { signal }: Waiting = {},
+  ): Promise<void> {
     const folder = this.#folder;
     await makePrivateGit(this.#store, { tree: this.tree, folder, commit, scope, signal });
   }
@@ -166,7 +170,7 @@ export class PortTree {
    */
   async confinement(
     commit: string,
-    scope: Scope,
+    scope: WorkerScope,
     {
       repository,
       scratch = this.scratch,
@@ -266,7 +270,7 @@ export class PortTree {
     return isEmpty ? [] : own.map(({ key }) => textOf(key));
   }
 
-  async #removeWrong(wrong: readonly Found[], newFolders: readonly PathKey[]): Promise<void> {
+  async #removeWrong(wrong: readonly FoundPath[], newFolders: readonly PathKey[]): Promise<void> {
     for (const one of wrong) {
       if (one.kind === "missing") continue;
       await removeAll(absolute(this.tree, reachableKey(one, newFolders)));
@@ -360,7 +364,7 @@ function fromBase64(path: string): PathKey {
 }
 
 /** What the setup made of a file that no commit has as it is now. */
-function residueOf(one: Found): [PathKey, TreeEntry | "missing"][] {
+function residueOf(one: FoundPath): [PathKey, TreeEntry | "missing"][] {
   if (one.kind === "missing") return [[one.key, "missing"]];
   return one.entry ? [[one.key, one.entry]] : [];
 }
@@ -369,7 +373,7 @@ function residueOf(one: Found): [PathKey, TreeEntry | "missing"][] {
  * What the setup left beside the commit stays; what it changed of the commit's own files does not.
  */
 function isLeftBySetup(
-  one: Found,
+  one: FoundPath,
   residue: Residue,
   listing: ReadonlyMap<PathKey, TreeEntry>,
 ): boolean {
@@ -382,13 +386,13 @@ function isLeftBySetup(
  * A path that is too long to be named is removed together with the outermost folder around it that
  * is new.
  */
-function reachableKey(one: Found, newFolders: readonly PathKey[]): PathKey {
+function reachableKey(one: FoundPath, newFolders: readonly PathKey[]): PathKey {
   if (one.kind !== "odd" || one.because !== "too-long") return one.key;
   const fresh = new Set<string>(newFolders);
   return (foldersAbove(one.key).find((folder) => fresh.has(folder)) ?? one.key) as PathKey;
 }
 
-function refuseMounts(found: readonly Found[]): void {
+function refuseMounts(found: readonly FoundPath[]): void {
   const mount = found.find((one) => one.kind === "odd" && one.because === "other-device");
   if (mount) {
     throw new DureError("TREE_MOUNTED", `Another file system is mounted at ${textOf(mount.key)}.`, {

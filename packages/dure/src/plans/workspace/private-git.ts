@@ -1,6 +1,6 @@
 import { mkdir, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { isHiddenFrom, type Scope } from "../scope.ts";
+import { isHiddenFrom, type WorkerScope } from "../scope.ts";
 import { onDisk, removeAll } from "./files.ts";
 import { ATTRIBUTES } from "./make-store.ts";
 import { isText, textOf, type PathKey } from "./paths.ts";
@@ -14,7 +14,7 @@ export interface PrivateGit {
   /** Around the tree, out of the workers' reach. */
   readonly folder: string;
   readonly commit: string;
-  readonly scope: Scope;
+  readonly scope: WorkerScope;
   readonly signal: AbortSignal | undefined;
 }
 

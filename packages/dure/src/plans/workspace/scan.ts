@@ -6,9 +6,9 @@ import type { IgnoreRules } from "./ignore-rules.ts";
 import type { Listing } from "./listing.ts";
 import { absolute, foldersAbove, joinKey, type PathKey } from "./paths.ts";
 import {
-  type Found,
+  type FoundPath,
   isGitName,
-  type Look,
+  type PathLook,
   look,
   type OddReason,
   reasonOf,
@@ -39,7 +39,7 @@ export interface ScanOptions {
 
 export interface Scan {
   /** In the order of names. */
-  readonly found: readonly Found[];
+  readonly found: readonly FoundPath[];
   /** Folders that the commit does not have and that are not ignored, outer before inner. */
   readonly newFolders: readonly PathKey[];
   /** `false`: it stopped at `most`. */
@@ -83,13 +83,13 @@ interface SortedNames {
   readonly seen: Set<string>;
   readonly submodules: PathKey[];
   readonly folders: PathKey[];
-  readonly files: Look[];
+  readonly files: PathLook[];
   readonly strangers: Stranger[];
 }
 
 /** One walk over a tree, folder by folder. */
 class Walk {
-  readonly found: Found[] = [];
+  readonly found: FoundPath[] = [];
   readonly newFolders: PathKey[] = [];
   /** Folders that are not visited yet. */
   readonly waiting: (PathKey | "")[] = [""];
@@ -179,7 +179,7 @@ class Walk {
     }
   }
 
-  async #lookAt(files: readonly Look[]): Promise<void> {
+  async #lookAt(files: readonly PathLook[]): Promise<void> {
     const { most } = this.#options;
     for (let from = 0; from < files.length && this.found.length <= most; from += JOBS_AT_ONCE) {
       const jobs = files
@@ -224,7 +224,7 @@ function missingAt(
   key: PathKey,
   listing: Listing,
   tracked: ReadonlyMap<PathKey | "", ReadonlySet<string>>,
-): Found[] {
+): FoundPath[] {
   const entry = listing.get(key);
   // The folder of a submodule is no file; git makes it when it is wanted.
   if (entry) return entry.mode === "160000" ? [] : [{ key, kind: "missing" }];

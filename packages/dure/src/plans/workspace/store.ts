@@ -20,7 +20,7 @@ import type { Repository } from "./repository.ts";
 import { scanTree, type Scan } from "./scan.ts";
 import { StatCache } from "./look-at.ts";
 
-export interface PortResult {
+export interface StoredPortResult {
   readonly port: string;
   readonly commit: string;
   /** What the port started from; its changes are those between the two. */
@@ -143,7 +143,7 @@ export class RunStore {
    */
   async compose(
     base: string,
-    results: readonly PortResult[],
+    results: readonly StoredPortResult[],
     options: Waiting & { message: string; at: number; isTrial?: boolean | undefined },
   ): Promise<Composition> {
     const { message, at, isTrial = false, signal } = options;

@@ -54,7 +54,7 @@ export class TeamFiles {
   }
 
   /** Pure but for the folder's own name. */
-  #part(tree: string, { path, isLinked }: Place): readonly string[] {
+  #part(tree: string, { path, isLinked }: TeamFilePlace): readonly string[] {
     if (isWithin(path, tree)) return [relative(tree, path)];
     if (!isWithin(tree, path)) return [];
     const [first] = relative(path, tree).split("/");
@@ -63,7 +63,7 @@ export class TeamFiles {
   }
 
   /** The folder, what its links lead to, and what the team runs from elsewhere, also packages. */
-  async #places(): Promise<readonly Place[]> {
+  async #places(): Promise<readonly TeamFilePlace[]> {
     const folder = await realpath(this.#folder).catch(() => undefined);
     if (folder === undefined) return [];
     const [folders, files] = [await realOf(this.#runs.folders), await realOf(this.#runs.files)];
@@ -108,7 +108,7 @@ export class TeamFiles {
 
 const NOTHING: TeamRuns = { folders: [], files: [] };
 
-interface Place {
+interface TeamFilePlace {
   readonly path: string;
   /** A link of the team leads there, or the team runs it. */
   readonly isLinked: boolean;

@@ -13,7 +13,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { makeScope, type Scope, type ScopeInput } from "../scope.ts";
+import { makeScope, type WorkerScope, type ScopeInput } from "../scope.ts";
 import { Git } from "./git.ts";
 import type { CommitLimits } from "./owned-changes.ts";
 import { PortTree } from "./port-tree.ts";
@@ -141,7 +141,7 @@ export const AUTHOR = { name: "dure", email: "dure@localhost" };
 export const LIMITS: CommitLimits = { files: 20_000, fileBytes: 1_000_000, totalBytes: 50_000_000 };
 export const AT = 1_750_000_000_000;
 
-export function aScope(input: Partial<ScopeInput>): Scope {
+export function aScope(input: Partial<ScopeInput>): WorkerScope {
   return makeScope({ writes: [], reads: ["**"], contracts: [], ...input });
 }
 
@@ -172,7 +172,7 @@ export async function startRun(
     store,
     tree,
     base: commit,
-    commit: (scope: Scope, more: Partial<CommitRequest> = {}): Promise<OwnedCommit> =>
+    commit: (scope: WorkerScope, more: Partial<CommitRequest> = {}): Promise<OwnedCommit> =>
       store.owned.commit({
         tree: tree.tree,
         parent: commit,

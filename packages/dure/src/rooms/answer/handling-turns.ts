@@ -29,7 +29,7 @@ const TYPING_EVERY_MS = 8_000;
 const MESSAGE_BYTES = 48_000;
 const ASK_BACK_OFF = { firstMs: 100, maxMs: 5_000 } as const;
 
-interface AskedTurn {
+interface HandlingTurn {
   readonly input: HandlingInput;
   readonly turn: string;
 }
@@ -131,9 +131,9 @@ export class HandlingTurns {
     handling: HandlingRow,
     place: Place,
     options: { signal: AbortSignal },
-  ): Promise<AskedTurn> {
+  ): Promise<HandlingTurn> {
     const composed = storable(await this.#inputOf(handling, place, options));
-    const [row] = await this.#setting.database.query<AskedTurn>(COMPOSED, [
+    const [row] = await this.#setting.database.query<HandlingTurn>(COMPOSED, [
       handling.id,
       composed,
       newId("turn", this.#setting.clock.now()),
@@ -149,14 +149,14 @@ export class HandlingTurns {
     handling: HandlingRow,
     place: Place,
     options: { signal: AbortSignal },
-  ): Promise<AskedTurn> {
+  ): Promise<HandlingTurn> {
     const { database, logger } = this.#setting;
     logger.warn(
       { handling: handling.id, agent: handling.agent },
       `files for ${handling.agent} are not kept any more; they are read again`,
     );
     const composed = storable(await this.#inputOf(handling, place, options));
-    const [row] = await database.query<AskedTurn>(COMPOSED_ANEW, [
+    const [row] = await database.query<HandlingTurn>(COMPOSED_ANEW, [
       handling.id,
       composed,
       this.#holder,
@@ -186,7 +186,7 @@ export class HandlingTurns {
   async #accept(
     handling: HandlingRow,
     place: Place,
-    { input, turn }: AskedTurn,
+    { input, turn }: HandlingTurn,
     { signal }: { signal: AbortSignal },
   ): Promise<string> {
     const { clock, directory, locale, logger } = this.#setting;

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { asideOf } from "./bystanders.ts";
 import { Directory, type RoomAgent } from "../directory.ts";
-import type { Spoken } from "./consequences.ts";
+import type { SpokenMessage } from "./consequences.ts";
 
 const AGENTS = ["ruda", "eden", "seum"].map((id): RoomAgent => ({
   id,
@@ -37,7 +37,7 @@ test("without agents beside the thread nothing is told aside", () => {
 });
 
 /** 민준 has said something in a thread of these agents. */
-function said(mentions: readonly string[], participants: readonly string[]): Spoken {
+function said(mentions: readonly string[], participants: readonly string[]): SpokenMessage {
   return {
     place: {
       id: "thread_1",

@@ -3,7 +3,7 @@
 import type { NewEntry } from "../../durable/outbox.ts";
 import type { Queryable } from "../../durable/database.ts";
 import type { ChannelAdapter } from "../channel-adapter.ts";
-import { decideIn, type Spoken } from "./consequences.ts";
+import { decideIn, type SpokenMessage } from "./consequences.ts";
 import { SHUT_OUT } from "../in/unreadable-places.ts";
 import type { Directory } from "../directory.ts";
 import { isPrivateThread, type Place } from "../place.ts";
@@ -23,7 +23,7 @@ export interface Aside {
  * aside to the other agents of the channel. Pure. Source: docs/spec/collaboration §9.
  */
 export function asideOf(
-  spoken: Spoken,
+  spoken: SpokenMessage,
   bystanders: readonly string[],
   setting: { directory: Directory; allowBots: boolean },
 ): Aside {
@@ -50,7 +50,7 @@ export function asideOf(
   };
 }
 
-function takesPart({ participants }: Spoken["place"], agent: string): boolean {
+function takesPart({ participants }: SpokenMessage["place"], agent: string): boolean {
   return participants.includes(agent);
 }
 
@@ -90,8 +90,11 @@ async function shutOutOf(
  */
 export async function listenersIn(
   tx: Queryable,
-  place: Spoken["place"],
-  { message, directory }: { message: Pick<Spoken["message"], "mentions">; directory: Directory },
+  place: SpokenMessage["place"],
+  {
+    message,
+    directory,
+  }: { message: Pick<SpokenMessage["message"], "mentions">; directory: Directory },
 ): Promise<readonly string[]> {
   const shutOut = await shutOutOf(place, tx);
   const agents = directory
@@ -137,7 +140,7 @@ export async function membersAmong(
   agents: readonly string[],
   heard: Parameters<typeof listenersIn>[2] & {
     readonly tx: Queryable;
-    readonly place: Spoken["place"];
+    readonly place: SpokenMessage["place"];
   },
 ): Promise<readonly string[]> {
   const { tx, place, message, directory } = heard;

@@ -13,7 +13,7 @@ export type DecidedMessage = Pick<
 >;
 
 /** A message in its place, and the agents that decide about it. */
-export interface Spoken {
+export interface SpokenMessage {
   readonly place: OpenPlace;
   readonly message: DecidedMessage;
   /** What the guards say. */
@@ -32,7 +32,7 @@ export interface Consequences {
 }
 
 export function decideIn(
-  { place, message, step, agents }: Spoken,
+  { place, message, step, agents }: SpokenMessage,
   { directory, allowBots }: { directory: Directory; allowBots: boolean },
 ): ReadonlyMap<string, RoleDecision> {
   const channel = directory.channelOf(place.kind === "thread" ? (place.parent ?? "") : place.id);
@@ -63,7 +63,7 @@ export function decideIn(
 /** `onlyRecord`: the message is too old to be answered. Pure. */
 export function consequencesOf(
   decisions: ReadonlyMap<string, RoleDecision>,
-  { place, message }: Spoken,
+  { place, message }: SpokenMessage,
   {
     onlyRecord,
     secondaryWaitMs,

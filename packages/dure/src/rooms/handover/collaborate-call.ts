@@ -41,8 +41,8 @@ export interface CollaborateCaller {
 
 /** What `collaborate` gives. `queued`: the platform has it later. */
 export type CollaborateResult = CollaborateAnswer;
-export type Refusal = Extract<CollaborateResult, { ok: false }>;
-export type Accepted = Extract<CollaborateResult, { ok: true }>;
+export type RefusedCollaboration = Extract<CollaborateResult, { ok: false }>;
+export type AcceptedCollaboration = Extract<CollaborateResult, { ok: true }>;
 
 /** A call whose words and agents are checked. */
 export interface Asking {
@@ -57,7 +57,7 @@ export interface Asking {
   readonly files: readonly FileRef[];
 }
 
-export function refuse(code: CollaborateCode, message: string, hint: string): Refusal {
+export function refuse(code: CollaborateCode, message: string, hint: string): RefusedCollaboration {
   return { ok: false, code, message, hint, escalated: false };
 }
 

@@ -6,7 +6,7 @@ import {
   refuse,
   topicKey,
   type Asking,
-  type Refusal,
+  type RefusedCollaboration,
   decideChannel,
   isCalled,
   type Origin,
@@ -39,7 +39,7 @@ export class CollaborationPlaces {
   }
 
   /** The channel where a new thread would begin, or the thread that goes on. */
-  async find(tx: Transaction, asking: Asking): Promise<Where | Refusal> {
+  async find(tx: Transaction, asking: Asking): Promise<Where | RefusedCollaboration> {
     const { threadId, channelId } = asking.call;
     const began = await this.#privateOriginOf(tx, asking.caller.session);
     if (began !== undefined) {
@@ -111,7 +111,11 @@ export class CollaborationPlaces {
    * What is private stays so: another agent is asked where the same people read. A thread of a
    * platform takes words from its members alone.
    */
-  async #inPrivate(tx: Transaction, asking: Asking, began: Place | null): Promise<Where | Refusal> {
+  async #inPrivate(
+    tx: Transaction,
+    asking: Asking,
+    began: Place | null,
+  ): Promise<Where | RefusedCollaboration> {
     const { threadId, channelId } = asking.call;
     const isElsewhere = channelId !== undefined && !this.#isIn(began, channelId);
     if (began === null || isElsewhere) return refusePrivate(asking);
@@ -134,7 +138,11 @@ export class CollaborationPlaces {
   }
 
   /** All who may read the channel may read its threads, and those who may not read neither. */
-  async #inPrivateChannel(tx: Transaction, asking: Asking, began: Place): Promise<Where | Refusal> {
+  async #inPrivateChannel(
+    tx: Transaction,
+    asking: Asking,
+    began: Place,
+  ): Promise<Where | RefusedCollaboration> {
     const { store, directory } = this.#setting;
     const { threadId } = asking.call;
     const channel = directory.channelOf(roomOf(began));
@@ -147,7 +155,11 @@ export class CollaborationPlaces {
   }
 
   /** In the thread where the work began; else in a thread of the person's direct room. */
-  async #inDirectRoom(tx: Transaction, asking: Asking, began: Place): Promise<Where | Refusal> {
+  async #inDirectRoom(
+    tx: Transaction,
+    asking: Asking,
+    began: Place,
+  ): Promise<Where | RefusedCollaboration> {
     const { store } = this.#setting;
     const { threadId } = asking.call;
     const room = began.kind === "direct" ? began : await store.place(began.parent ?? "", tx);
@@ -172,7 +184,11 @@ export class CollaborationPlaces {
     return { ok: true, room, channel, thread: thread ?? (await this.#reusable(tx, asking, room)) };
   }
 
-  async #givenThread(tx: Transaction, asking: Asking, threadId: string): Promise<Where | Refusal> {
+  async #givenThread(
+    tx: Transaction,
+    asking: Asking,
+    threadId: string,
+  ): Promise<Where | RefusedCollaboration> {
     const { store, directory } = this.#setting;
     const thread = await store.place(threadId, tx);
     const isThere = thread?.tenant === asking.tenant && isOpenThread(thread);
@@ -200,7 +216,7 @@ export class CollaborationPlaces {
     tx: Transaction,
     asking: Asking,
     channelId: string,
-  ): Promise<Where | Refusal> {
+  ): Promise<Where | RefusedCollaboration> {
     const channels = channelsFor(asking.tenant, this.#setting.directory);
     const wanted = channels.find((channel) => isCalled(channel, channelId));
     if (wanted?.collaborate) {
@@ -218,7 +234,7 @@ export class CollaborationPlaces {
   }
 
   /** Where the asker is; a thread of the pair goes on only there. */
-  async #ownChannel(tx: Transaction, asking: Asking): Promise<Where | Refusal> {
+  async #ownChannel(tx: Transaction, asking: Asking): Promise<Where | RefusedCollaboration> {
     const { from, target, caller, tenant } = asking;
     const { directory, defaultChannel } = this.#setting;
     const channels = channelsFor(tenant, directory).filter((channel) => channel.collaborate);
@@ -324,7 +340,7 @@ const NEW_THREAD = {
 const ENQUEUE_THREAD = { name: "collaborate.enqueue_thread", text: "select dure.enqueue($1)" };
 
 /** No place of the platform has just these readers. */
-function refusePrivate({ from, target }: Asking): Refusal {
+function refusePrivate({ from, target }: Asking): RefusedCollaboration {
   return refuse(
     "PRIVATE_ORIGIN",
     `This began in a private conversation, and no place here is read by its person, ${from.id} ` +

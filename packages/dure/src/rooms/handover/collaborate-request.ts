@@ -7,10 +7,10 @@ import {
   pairOf,
   refuse,
   topicKey,
-  type Accepted,
+  type AcceptedCollaboration,
   type Asking,
   type CollaborateResult,
-  type Refusal,
+  type RefusedCollaboration,
   isCalled,
   isElsewhere,
 } from "./collaborate-call.ts";
@@ -59,7 +59,7 @@ export class CollaborationRequests {
    * In a collaboration's own thread an answer to the asker is just a message (L3). Undefined: this
    * is no such answer.
    */
-  async handBack(tx: Transaction, asking: Asking): Promise<Accepted | undefined> {
+  async handBack(tx: Transaction, asking: Asking): Promise<AcceptedCollaboration | undefined> {
     const { caller, call, from, target } = asking;
     const place = await this.#places.ofSession(tx, caller.session);
     if (!place || !(await this.#isMeant(tx, asking, place))) return undefined;
@@ -113,7 +113,10 @@ export class CollaborationRequests {
   }
 
   /** No agent would hear the request there. The thread is locked from here on. */
-  async #refuseSuspended(tx: Transaction, thread: Place): Promise<Refusal | undefined> {
+  async #refuseSuspended(
+    tx: Transaction,
+    thread: Place,
+  ): Promise<RefusedCollaboration | undefined> {
     const place = await this.#setting.store.open(tx, thread.id);
     if (place?.state !== "suspended") return undefined;
     return refuse(
@@ -144,7 +147,7 @@ export class CollaborationRequests {
     tx: Transaction,
     { caller, from, target, files }: Asking,
     words: { place: string; request?: string; text: string; note: string },
-  ): Promise<Accepted | undefined> {
+  ): Promise<AcceptedCollaboration | undefined> {
     const place = await this.#setting.store.open(tx, words.place);
     if (!place || place.state === "closed") return undefined;
     const { messageId } = await this.#talk.say(tx, place, {
@@ -208,7 +211,7 @@ export class CollaborationRequests {
     tx: Transaction,
     asking: Asking,
     thread: Place | undefined,
-  ): Promise<Refusal | undefined> {
+  ): Promise<RefusedCollaboration | undefined> {
     const { limits } = this.#setting;
     const { from, target } = asking;
     const pair = pairOf(from.id, target.id);
@@ -230,7 +233,7 @@ export class CollaborationRequests {
     tx: Transaction,
     asking: Asking,
     { stop, thread }: { stop: PairStop; thread: Place | undefined },
-  ): Promise<Refusal> {
+  ): Promise<RefusedCollaboration> {
     const { limits } = this.#setting;
     const names = `${asking.from.id} and ${asking.target.id}`;
     if (stop.because === "unled") {
@@ -299,7 +302,7 @@ export class CollaborationRequests {
     return { place: began?.id, session, turn, job };
   }
 
-  async #trip(tx: Transaction, asking: Asking, trip: Trip): Promise<Refusal> {
+  async #trip(tx: Transaction, asking: Asking, trip: Trip): Promise<RefusedCollaboration> {
     const { store, locale } = this.#setting;
     const { from, target, tenant } = asking;
     const subject = `room:loop:${pairOf(from.id, target.id).join(":")}:${trip.kind}`;

@@ -7,12 +7,12 @@ import type { FileRef } from "../../kernel/files.ts";
 import { Mutex } from "../../kernel/mutex.ts";
 import {
   refuse,
-  type Accepted,
+  type AcceptedCollaboration,
   type Asking,
   type CollaborateCall,
   type CollaborateCaller,
   type CollaborateResult,
-  type Refusal,
+  type RefusedCollaboration,
   pairOf,
 } from "./collaborate-call.ts";
 import { CollaborationPlaces, type Where } from "./collaborate-place.ts";
@@ -112,7 +112,7 @@ export class Collaboration {
   async #record(
     tx: Transaction,
     { caller, from, target }: Asking,
-    { key, result }: { key: string | undefined; result: Accepted },
+    { key, result }: { key: string | undefined; result: AcceptedCollaboration },
   ): Promise<void> {
     if (key !== undefined) await tx.query(REMEMBER, [key, JSON.stringify(result)]);
     await this.#setting.store.emit(tx, [
@@ -135,7 +135,7 @@ export class Collaboration {
 
   /** Up to 2.5 s for the platform's word; a permanent refusal is the answer. */
   async #whenDelivered(
-    result: Accepted,
+    result: AcceptedCollaboration,
     key: string | undefined,
     { signal }: { signal?: AbortSignal },
   ): Promise<CollaborateResult> {
@@ -162,7 +162,7 @@ export class Collaboration {
 
   /** Undefined: it is still on its way. */
   async #delivered(
-    result: Accepted,
+    result: AcceptedCollaboration,
     key: string | undefined,
   ): Promise<CollaborateResult | undefined> {
     const message = await this.#setting.store.message(result.messageId);
@@ -188,7 +188,7 @@ export class Collaboration {
  * The platform has the message. Where a guard stopped the thread just before, its target has only
  * recorded it, and the reminder tells it the whole request. Pure.
  */
-function sentResult(result: Accepted, message: StoredMessage): Accepted {
+function sentResult(result: AcceptedCollaboration, message: StoredMessage): AcceptedCollaboration {
   const isPaused = message.mentions.some(
     (agent) => message.roles[agent]?.because === "place-suspended",
   );
@@ -206,7 +206,7 @@ function checkCall(
   caller: CollaborateCaller,
   call: CollaborateCall,
   directory: Directory,
-): ({ ok: true } & Pick<Asking, "from" | "target" | "text">) | Refusal {
+): ({ ok: true } & Pick<Asking, "from" | "target" | "text">) | RefusedCollaboration {
   const from = directory.get(caller.agent);
   const checked = checkText(call.message);
   if (!checked.ok) {
@@ -239,7 +239,7 @@ async function filesOf(
   tx: Transaction,
   { session }: CollaborateCaller,
   { files: names = [] }: CollaborateCall,
-): Promise<readonly FileRef[] | Refusal> {
+): Promise<readonly FileRef[] | RefusedCollaboration> {
   if (names.length === 0) return [];
   const known = session === undefined ? [] : await tx.query<FileRef>(SESSION_FILES, [session]);
   try {
@@ -294,7 +294,7 @@ async function refuseOffline(
   setting: RoomsSetting,
   asking: Asking,
   where: Where | undefined,
-): Promise<Refusal | undefined> {
+): Promise<RefusedCollaboration | undefined> {
   const { directory } = setting;
   const { from } = asking;
   const adapters = where ? [where.room.adapter] : [...setting.adapters.keys()];
@@ -348,7 +348,7 @@ async function escalated(
   { store, locale }: RoomsSetting,
   { from, target }: Asking,
   { why, adapters }: { why: string; adapters: readonly string[] },
-): Promise<Refusal> {
+): Promise<RefusedCollaboration> {
   await store.escalate(tx, {
     subject: `room:offline:${pairOf(from.id, target.id).join(":")}:AGENT_OFFLINE`,
     type: "agent_offline",

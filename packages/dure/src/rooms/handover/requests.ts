@@ -26,11 +26,11 @@ interface DueRequest {
   readonly waited_ms: number;
   /** Its turn about the request has not ended. */
   readonly is_at_it: boolean;
-  readonly origin: Origin;
+  readonly origin: RequestOrigin;
 }
 
 /** Where the work was asked for that was handed over. */
-interface Origin {
+interface RequestOrigin {
   readonly place?: string;
   readonly session?: string;
 }
@@ -79,7 +79,7 @@ export class Requests {
       id: string;
       from_agent: string;
       to_agent: string;
-      origin: Origin;
+      origin: RequestOrigin;
       reminders: number;
     }>(CLOSE_ONE, [place.id, answer.agent, said.request, answer.message, said.reminded]);
     if (!closed) return undefined;
@@ -238,7 +238,7 @@ export async function withdrawRequestsIn(
     from_agent: string;
     to_agent: string;
     thread: string;
-    origin: Origin;
+    origin: RequestOrigin;
   }>(WITHDRAW_IN, [places, before ?? null]);
   for (const request of withdrawn) {
     const { place, session } = request.origin;

@@ -1,7 +1,7 @@
 /** What people read of rooms: places, messages, and what agents did with them. */
 
 import type { Database } from "../../durable/database.ts";
-import { pageLimit, pageOf, readCursor, type Page } from "../../durable/page.ts";
+import { pageLimit, pageOf, readCursor, type RowPage } from "../../durable/page.ts";
 import type { Coded } from "../../kernel/coded-message.ts";
 import type { TenantView } from "../../kernel/tenant.ts";
 import { LOST_AT, stateOf } from "../in/accounts.ts";
@@ -56,7 +56,7 @@ export class RoomReader {
   async rooms(
     who: Looking,
     options: { limit?: number | undefined; cursor?: string | undefined } = {},
-  ): Promise<Page<RoomSummary>> {
+  ): Promise<RowPage<RoomSummary>> {
     const limit = pageLimit(options.limit, ROOM_PAGE);
     const [kind = null, at = null, id = null] = readCursor(options.cursor, ROOM_CURSOR) ?? [];
     const rows = await this.#database.query<RoomRow>(ROOMS, [

@@ -4,7 +4,7 @@ import { DureError, codeOf } from "../../kernel/errors.ts";
 import { askerIn } from "../../kernel/rooms.ts";
 import type { PressingPerson } from "../channel-adapter.ts";
 import { isForAsker, needsOf, type RoomQuestion } from "../answer/questions.ts";
-import { AuditLog, type Deed } from "../../durable/audit-log.ts";
+import { AuditLog, type AuditedDeed } from "../../durable/audit-log.ts";
 import type { Database } from "../../durable/database.ts";
 import type { Logger } from "../../kernel/logger.ts";
 
@@ -90,7 +90,7 @@ export function forbidden(code: string, message: string): DureError {
  */
 export async function audited<T>(
   { database, logger }: { database: Database; logger: Logger },
-  deed: Deed,
+  deed: AuditedDeed,
   work: () => Promise<T>,
 ): Promise<T> {
   const log = new AuditLog({ database });

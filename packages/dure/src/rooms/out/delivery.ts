@@ -35,7 +35,7 @@ const ATTEMPTS = 4;
 const MAX_TRIED = 10_000;
 
 /** One attempt of the outbox to bring something to a platform. */
-interface Attempt {
+interface DeliveryAttempt {
   readonly adapter: ChannelAdapter;
   /** Of the outbox entry. */
   readonly key: string;
@@ -101,7 +101,7 @@ export class Delivery {
     };
   }
 
-  async #send(attempt: Attempt, departure: Departure, inDoubt: boolean): Promise<Json> {
+  async #send(attempt: DeliveryAttempt, departure: Departure, inDoubt: boolean): Promise<Json> {
     const { adapter, key, signal } = attempt;
     this.#noteTry(key);
     if (departure.kind === "thread") {
@@ -121,7 +121,7 @@ export class Delivery {
   }
 
   /** Files that the platform does not take are named: their words have left already. */
-  async #sendFiles({ adapter, signal }: Attempt, post: OutgoingPost): Promise<Json> {
+  async #sendFiles({ adapter, signal }: DeliveryAttempt, post: OutgoingPost): Promise<Json> {
     const most = adapter.limits.fileBytes ?? 0;
     const files = (post.files ?? []).filter(({ bytes }) => bytes.length <= most);
     const isAll = files.length > 0 && files.length === post.files?.length;
@@ -141,7 +141,7 @@ export class Delivery {
 
   /** The whole text takes the place of what was shown of it. */
   async #sayOver(
-    { adapter, key, signal }: Attempt,
+    { adapter, key, signal }: DeliveryAttempt,
     post: OutgoingPost,
     over: Over,
   ): Promise<{ platformId: string }> {
@@ -163,7 +163,7 @@ export class Delivery {
   }
 
   async #unsay(
-    attempt: Attempt,
+    attempt: DeliveryAttempt,
     { place: placeId, agent, over }: Departure & { kind: "unsay" },
   ): Promise<Json> {
     const { adapter, signal } = attempt;
@@ -186,7 +186,7 @@ export class Delivery {
    * alone to one who posts under it again: it shows a new message for a moment if there was none.
    */
   async #shownUnder(
-    { adapter, signal }: Attempt,
+    { adapter, signal }: DeliveryAttempt,
     { account, address, key }: { account: ChannelAccount; address: PlaceAddress; key: string },
   ): Promise<string | undefined> {
     const text = roomTexts(this.#setting.locale).working();
@@ -195,7 +195,10 @@ export class Delivery {
     return idOf(await adapter.findPost(post, { signal }));
   }
 
-  async #call({ adapter, signal }: Attempt, { place: id, agent }: CallDeparture): Promise<Json> {
+  async #call(
+    { adapter, signal }: DeliveryAttempt,
+    { place: id, agent }: CallDeparture,
+  ): Promise<Json> {
     const place = await this.#setting.store.place(id);
     const account = this.#setting.directory.account(adapter.name, agent);
     if (place && place.state !== "closed" && account) {
@@ -208,7 +211,7 @@ export class Delivery {
    * Looks whether an attempt without an answer has arrived. Shortly after it, here, the platform's
    * own memory of the key is enough.
    */
-  async #probe(attempt: Attempt, departure: Departure): Promise<ProbeAnswer> {
+  async #probe(attempt: DeliveryAttempt, departure: Departure): Promise<ProbeAnswer> {
     const { adapter, key, signal } = attempt;
     if (departure.kind === "thread") return this.#probeThread(attempt, departure);
     // Edited, taken away or called twice is edited, taken away or called.
@@ -226,7 +229,7 @@ export class Delivery {
    * the platform could tell from the first: then it has to be looked for. Source:
    * docs/spec/collaboration §6.
    */
-  #maySendBlindly({ adapter, key }: Attempt): boolean {
+  #maySendBlindly({ adapter, key }: DeliveryAttempt): boolean {
     const tried = this.#tried.get(key);
     if (!tried || tried.times >= ATTEMPTS) return false;
     return this.#setting.clock.monotonic() - tried.at < adapter.limits.keyMemoryMs;
@@ -236,7 +239,7 @@ export class Delivery {
    * A thread of the same owner and name that is another one of ours does not answer for this one.
    */
   async #probeThread(
-    { adapter, key, signal }: Attempt,
+    { adapter, key, signal }: DeliveryAttempt,
     { place, exists }: ThreadDeparture,
   ): Promise<ProbeAnswer> {
     const thread = await this.#departures.thread(place, key);

@@ -58,7 +58,7 @@ export interface ThreadDeparture {
   readonly exists?: { readonly named?: string | undefined } | undefined;
 }
 
-type Shown = Partial<PlaceAttachment>;
+type ShownAttachment = Partial<PlaceAttachment>;
 
 /** Milliseconds before a message looks again whether its thread has been made. */
 const THREAD_WAIT_MS = 250;
@@ -100,7 +100,11 @@ export class OutgoingSends {
   ): Promise<NonNullable<OutgoingPost["files"]>> {
     const store = this.#setting.files;
     const files: OutgoingFile[] = [];
-    for (const { name = "file", contentType = "", file } of attachments as readonly Shown[]) {
+    for (const {
+      name = "file",
+      contentType = "",
+      file,
+    } of attachments as readonly ShownAttachment[]) {
       const session = filesKeyOf(id);
       const bytes = file === undefined ? undefined : await store?.read(file, { session });
       if (bytes) files.push({ name, type: contentType, bytes });

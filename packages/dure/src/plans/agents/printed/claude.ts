@@ -23,7 +23,7 @@ const part = z.discriminatedUnion("type", [
     is_error: z.boolean().catch(false).default(false),
   }),
 ]);
-type Part = z.infer<typeof part>;
+type PrintedPart = z.infer<typeof part>;
 const parts = z
   .union([z.string(), z.array(z.unknown())])
   .transform((content) =>
@@ -72,7 +72,7 @@ export function readClaude(given: unknown): readonly Printed[] | undefined {
   }
 }
 
-function entryOf(one: Part): readonly Printed[] {
+function entryOf(one: PrintedPart): readonly Printed[] {
   switch (one.type) {
     case "text":
       return [entry("message", one.text)];
