@@ -276,6 +276,41 @@ describe("the event log", () => {
 });
 
 describe("the other routes", () => {
+  test.each([
+    {
+      ask: (dure: DureClient) => dure.trace("turn-1", { asPerson: "민준" }),
+      sent: { url: "/v1/traces/turn-1?as_person=%EB%AF%BC%EC%A4%80", body: undefined },
+    },
+    {
+      ask: (dure: DureClient) =>
+        dure.answerEscalation("e-1", { value: "approve", input: { bankCode: "088" } }),
+      sent: {
+        url: "/v1/escalations/e-1/answer",
+        body: { value: "approve", input: { bankCode: "088" } },
+      },
+    },
+    {
+      ask: (dure: DureClient) => dure.jobs.ask({ agent: "ruda", maxTurns: 3, message: "안녕" }),
+      sent: { url: "/v1/jobs", body: { agent: "ruda", max_turns: 3, message: "안녕" } },
+    },
+  ])(
+    "are asked in the wire's spelling, and arguments of a call keep theirs: $sent.url",
+    async (row) => {
+      const sent: { url: string; body: unknown }[] = [];
+      const dure = new DureClient({
+        baseUrl: "",
+        fetch: async (url, { body } = {}) => {
+          sent.push({ url: String(url), body: body ? JSON.parse(String(body)) : undefined });
+          return Response.json({});
+        },
+      });
+
+      await row.ask(dure);
+
+      expect(sent).toEqual([row.sent]);
+    },
+  );
+
   test("give resources in camelCase and leave what is the service's as it is", async () => {
     await using server = await new DoubleServer().start();
     const client = clientOf(server);

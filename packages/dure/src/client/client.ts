@@ -3,7 +3,16 @@ import { newId } from "../kernel/ids.ts";
 import { fromWire, toWire } from "../kernel/wire.ts";
 import { AgentFilesClient } from "./agent-files.ts";
 import { followEvents } from "./event-stream.ts";
-import { createHttp, readJson, type Http, type HttpOptions } from "./http.ts";
+import {
+  createHttp,
+  passed,
+  queryOf,
+  readJson,
+  streamHeaders,
+  type CallOptions,
+  type Http,
+  type HttpOptions,
+} from "./http.ts";
 import { KnowledgeClient } from "./knowledge.ts";
 import { JobsClient } from "./jobs.ts";
 import { PlansClient } from "./plans.ts";
@@ -39,11 +48,6 @@ import { onlyDefined } from "../kernel/json.ts";
 export interface DureClientOptions extends HttpOptions {
   readonly reconnect?: ReconnectOptions | undefined;
   readonly clock?: Clock | undefined;
-}
-
-/** An abort ends the call here; what the server has begun goes on. */
-export interface CallOptions {
-  readonly signal?: AbortSignal | undefined;
 }
 
 /** How the stream of a turn is read. */
@@ -120,14 +124,14 @@ export class DureClient {
     files: readonly File[],
     options: CallOptions = {},
   ): Promise<Uploaded> {
-    const request = { method: "POST", body: formOf(sessionId, files), ...pass(options) };
+    const request = { method: "POST", body: formOf(sessionId, files), ...passed(options) };
     const response = await this.#http.request("/v1/agent/files", request);
     return fromWire(await readJson(response)) as Uploaded;
   }
 
   /** The bytes of a file that a message carried, or that tools have made (`files` of `DONE`). */
   async downloadFile(fileId: string, options: CallOptions = {}): Promise<Blob> {
-    const response = await this.#http.request(pathOfFile(fileId), pass(options));
+    const response = await this.#http.request(pathOfFile(fileId), passed(options));
     return response.blob();
   }
 
@@ -143,7 +147,7 @@ export class DureClient {
 
   /** Stops a turn; one that is already done is refused with class `conflict`. */
   async stopTurn(turnId: string, options: CallOptions = {}): Promise<void> {
-    await this.#http.request(pathOfTurn(turnId, "stop"), { method: "POST", ...pass(options) });
+    await this.#http.request(pathOfTurn(turnId, "stop"), { method: "POST", ...passed(options) });
   }
 
   /**
@@ -151,12 +155,12 @@ export class DureClient {
    * not done again. Asked twice, it is one retry. Follow it with `followTurn`.
    */
   async retryTurn(turnId: string, options: CallOptions = {}): Promise<void> {
-    await this.#http.request(pathOfTurn(turnId, "retry"), { method: "POST", ...pass(options) });
+    await this.#http.request(pathOfTurn(turnId, "retry"), { method: "POST", ...passed(options) });
   }
 
   /** A turn that has ended, and the prompts and models to replay it with. Needs scope `admin`. */
   replayable(turnId: string, options: CallOptions = {}): Promise<ReplayableTurn> {
-    return this.#get(pathOfTurn(turnId, "replay"), options);
+    return this.#http.get(pathOfTurn(turnId, "replay"), options);
   }
 
   /**
@@ -168,7 +172,7 @@ export class DureClient {
     change: ReplayRequest = {},
     options: CallOptions = {},
   ): Promise<TurnReplay> {
-    return this.#post(pathOfTurn(turnId, "replay"), change, options);
+    return this.#http.post(pathOfTurn(turnId, "replay"), change, options);
   }
 
   // --- sessions
@@ -182,17 +186,17 @@ export class DureClient {
     } = {},
     options: CallOptions = {},
   ): Promise<Page<SessionSummary>> {
-    return this.#get(`/v1/agent/sessions${query(page)}`, options);
+    return this.#http.get(`/v1/agent/sessions${queryOf(page)}`, options);
   }
 
   session(sessionId: string, options: CallOptions = {}): Promise<Session> {
-    return this.#get(`/v1/agent/sessions/${encodeURIComponent(sessionId)}`, options);
+    return this.#http.get(`/v1/agent/sessions/${encodeURIComponent(sessionId)}`, options);
   }
 
   async deleteSession(sessionId: string, options: CallOptions = {}): Promise<void> {
     await this.#http.request(`/v1/agent/sessions/${encodeURIComponent(sessionId)}`, {
       method: "DELETE",
-      ...pass(options),
+      ...passed(options),
     });
   }
 
@@ -201,10 +205,10 @@ export class DureClient {
     sessionId: string,
     options: CallOptions = {},
   ): Promise<readonly CompletedEntry[]> {
-    const answer = await this.#get<
+    const answer = await this.#http.get<
       | readonly CompletedEntry[]
       | { items?: readonly CompletedEntry[]; completed?: readonly CompletedEntry[] }
-    >(`/v1/agent/completed${query({ session_id: sessionId })}`, options);
+    >(`/v1/agent/completed${queryOf({ session_id: sessionId })}`, options);
     return Array.isArray(answer)
       ? answer
       : ((answer as { items?: CompletedEntry[] }).items ??
@@ -214,13 +218,13 @@ export class DureClient {
 
   /** State and memory as stored; refused unless the server runs in dev mode. */
   debug(sessionId: string, options: CallOptions = {}): Promise<SessionDebug> {
-    return this.#get(`/v1/agent/debug/${encodeURIComponent(sessionId)}`, options);
+    return this.#http.get(`/v1/agent/debug/${encodeURIComponent(sessionId)}`, options);
   }
 
   // --- the product
 
   async services(options: CallOptions = {}): Promise<readonly ServiceInfo[]> {
-    return (await this.#get<{ items: readonly ServiceInfo[] }>("/v1/services", options)).items;
+    return (await this.#http.get<{ items: readonly ServiceInfo[] }>("/v1/services", options)).items;
   }
 
   /**
@@ -232,9 +236,9 @@ export class DureClient {
     options: EventsOptions = {},
   ): AsyncGenerator<PlatformEvent, never> {
     const { types, ...rest } = filter;
-    const path = `/v1/events${query({ types: types?.join(","), ...rest, last: options.last })}`;
+    const path = `/v1/events${queryOf({ types: types?.join(","), ...rest, last: options.last })}`;
     const open = (lastEventId: string | undefined): Promise<Response> =>
-      this.#http.request(path, { headers: streamHeaders(lastEventId), ...pass(options) });
+      this.#http.request(path, { headers: streamHeaders(lastEventId), ...passed(options) });
 
     return followEvents({
       ...options,
@@ -255,7 +259,7 @@ export class DureClient {
     readonly restart: readonly string[];
   }> {
     return (await readJson(
-      await this.#http.request("/v1/reload", { method: "POST", ...pass(options) }),
+      await this.#http.request("/v1/reload", { method: "POST", ...passed(options) }),
     )) as Awaited<ReturnType<DureClient["reload"]>>;
   }
 
@@ -264,12 +268,12 @@ export class DureClient {
    * `admin`.
    */
   costs(days?: number, options: CallOptions = {}): Promise<Costs> {
-    return this.#get(`/v1/costs${query({ days })}`, options);
+    return this.#http.get(`/v1/costs${queryOf({ days })}`, options);
   }
 
   /** Who did what, newest first. Needs scope `admin`; a tenant's token reads its tenant's. */
   audit(filter: AuditFilter = {}, options: CallOptions = {}): Promise<Page<AuditEntry>> {
-    return this.#get(`/v1/audit${query({ ...filter })}`, options);
+    return this.#http.get(`/v1/audit${queryOf({ ...filter })}`, options);
   }
 
   // --- escalations
@@ -279,20 +283,27 @@ export class DureClient {
     filter: EscalationsFilter = {},
     options: CallOptions = {},
   ): Promise<Page<Escalation>> {
-    return this.#get(`/v1/escalations${query({ ...filter })}`, options);
+    return this.#http.get(`/v1/escalations${queryOf({ ...filter })}`, options);
   }
 
   escalation(id: string, options: CallOptions = {}): Promise<Escalation> {
-    return this.#get(`/v1/escalations/${encodeURIComponent(id)}`, options);
+    return this.#http.get(`/v1/escalations/${encodeURIComponent(id)}`, options);
   }
 
   /** The first answer holds; one that is closed already is refused with class `conflict`. */
-  answerEscalation(
+  async answerEscalation(
     id: string,
     answer: EscalationAnswer,
     options: CallOptions = {},
   ): Promise<EscalationAnswered> {
-    return this.#post(`/v1/escalations/${encodeURIComponent(id)}/answer`, answer, options);
+    const request = {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(answer), // arguments of a call keep their names
+      ...passed(options),
+    };
+    const path = `/v1/escalations/${encodeURIComponent(id)}/answer`;
+    return fromWire(await readJson(await this.#http.request(path, request))) as EscalationAnswered;
   }
 
   /** Closes it without a decision; what waited for it ends as if it had not been asked. */
@@ -301,7 +312,7 @@ export class DureClient {
     options: CallOptions & { readonly note?: string | undefined } = {},
   ): Promise<Escalation> {
     const { note } = options;
-    return this.#post(`/v1/escalations/${encodeURIComponent(id)}/dismiss`, { note }, options);
+    return this.#http.post(`/v1/escalations/${encodeURIComponent(id)}/dismiss`, { note }, options);
   }
 
   /**
@@ -316,7 +327,7 @@ export class DureClient {
     id: string,
     { asPerson, ...options }: CallOptions & { readonly asPerson?: string | undefined } = {},
   ): Promise<WorkTrace> {
-    return this.#get(`/v1/traces/${encodeURIComponent(id)}${query({ asPerson })}`, options);
+    return this.#http.get(`/v1/traces/${encodeURIComponent(id)}${queryOf({ asPerson })}`, options);
   }
 
   /** The files that make an agent, and their changes; needs scope `admin`. */
@@ -345,7 +356,7 @@ export class DureClient {
   }
 
   me(options: CallOptions = {}): Promise<Me> {
-    return this.#get("/v1/me", options);
+    return this.#http.get("/v1/me", options);
   }
 
   /** Exchanges a token for an HttpOnly cookie, so that a page never keeps the token. */
@@ -355,7 +366,7 @@ export class DureClient {
       method: "POST",
       headers,
       body: JSON.stringify({ token }),
-      ...pass(options),
+      ...passed(options),
     });
   }
 
@@ -366,7 +377,7 @@ export class DureClient {
       method: "POST",
       headers,
       body: JSON.stringify({ once }),
-      ...pass(options),
+      ...passed(options),
     });
   }
 
@@ -377,13 +388,13 @@ export class DureClient {
   async loginLink(options: CallOptions = {}): Promise<string> {
     const answer = await this.#http.request("/v1/login/links", {
       method: "POST",
-      ...pass(options),
+      ...passed(options),
     });
     return ((await readJson(answer)) as LoginLink).path;
   }
 
   async logout(options: CallOptions = {}): Promise<void> {
-    await this.#http.request("/v1/logout", { method: "POST", ...pass(options) });
+    await this.#http.request("/v1/logout", { method: "POST", ...passed(options) });
   }
 
   /**
@@ -391,7 +402,7 @@ export class DureClient {
    * nothing about its database (`/readyz` does).
    */
   health(options: CallOptions = {}): Promise<ServerHealth> {
-    return this.#get("/healthz", options);
+    return this.#http.get("/healthz", options);
   }
 
   #turnStream(
@@ -413,20 +424,6 @@ export class DureClient {
       signal,
     });
   }
-
-  async #post<Resource>(path: string, body: object, options: CallOptions): Promise<Resource> {
-    const answer = await this.#http.request(path, {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify(body),
-      ...pass(options),
-    });
-    return fromWire(await readJson(answer)) as Resource;
-  }
-
-  async #get<Resource>(path: string, options: CallOptions): Promise<Resource> {
-    return fromWire(await readJson(await this.#http.request(path, pass(options)))) as Resource;
-  }
 }
 
 /** Where a browser that is logged in gets a file, on the server. */
@@ -438,29 +435,9 @@ function pathOfTurn(turn: string, what: "stop" | "retry" | "replay" | "stream"):
   return `/v1/agent/turns/${encodeURIComponent(turn)}/${what}`;
 }
 
-function streamHeaders(lastEventId: string | undefined): Record<string, string> {
-  return {
-    accept: "text/event-stream",
-    ...onlyDefined({ "last-event-id": lastEventId }),
-  };
-}
-
 function formOf(sessionId: string, files: readonly File[]): FormData {
   const form = new FormData();
   form.set("session_id", sessionId);
   for (const file of files) form.append("file", file);
   return form;
-}
-
-function pass({ signal }: CallOptions): RequestInit {
-  return signal === undefined ? {} : { signal };
-}
-
-function query(values: Readonly<Record<string, string | number | undefined>>): string {
-  const set = Object.entries(values).filter(
-    (entry): entry is [string, string | number] => entry[1] !== undefined && entry[1] !== "",
-  );
-  return set.length === 0
-    ? ""
-    : `?${new URLSearchParams(set.map(([key, value]) => [key, String(value)])).toString()}`;
 }

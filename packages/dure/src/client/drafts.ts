@@ -1,10 +1,5 @@
-import { fromWire, toWire } from "../kernel/wire.ts";
 import type { DraftChange, ListedDraft, NewDraft, PlanDraft } from "../wire/drafts.ts";
-import { readJson, type Http } from "./http.ts";
-
-interface Options {
-  readonly signal?: AbortSignal | undefined;
-}
+import type { CallOptions, Http } from "./http.ts";
 
 /** The draft that a change is made upon. */
 type Upon = Pick<PlanDraft, "id" | "version">;
@@ -21,58 +16,40 @@ export class DraftsClient {
   }
 
   /** A model's proposal for a goal; with a `text` that as it stands. */
-  make(draft: NewDraft, options: Options = {}): Promise<PlanDraft> {
-    return this.#send("POST", "/v1/drafts", draft, options);
+  make(draft: NewDraft, options: CallOptions = {}): Promise<PlanDraft> {
+    return this.#http.answer("POST", "/v1/drafts", draft, options);
   }
 
   /** The newest first. */
-  async list(options: Options = {}): Promise<readonly ListedDraft[]> {
-    return (await this.#send<ListedDrafts>("GET", "/v1/drafts", undefined, options)).items;
+  async list(options: CallOptions = {}): Promise<readonly ListedDraft[]> {
+    return (await this.#http.answer<ListedDrafts>("GET", "/v1/drafts", undefined, options)).items;
   }
 
-  get(id: string, options: Options = {}): Promise<PlanDraft> {
-    return this.#send("GET", pathOf(id), undefined, options);
+  get(id: string, options: CallOptions = {}): Promise<PlanDraft> {
+    return this.#http.answer("GET", pathOf(id), undefined, options);
   }
 
   save(
     { id, version }: Upon,
     wanted: { readonly text: string } | { readonly change: DraftChange },
-    options: Options = {},
+    options: CallOptions = {},
   ): Promise<PlanDraft> {
-    return this.#send("PUT", pathOf(id), { version, ...wanted }, options);
+    return this.#http.answer("PUT", pathOf(id), { version, ...wanted }, options);
   }
 
   /** The model makes the draft anew. Without answers those that are stored are told again. */
   answer(
     { id, version }: Upon,
     answers: readonly { readonly question: string; readonly answer: string }[],
-    options: Options = {},
+    options: CallOptions = {},
   ): Promise<PlanDraft> {
-    return this.#send("POST", `${pathOf(id)}/answers`, { version, answers }, options);
+    return this.#http.answer("POST", `${pathOf(id)}/answers`, { version, answers }, options);
   }
 
   /** Those that are left. */
-  async remove({ id, version }: Upon, options: Options = {}): Promise<readonly ListedDraft[]> {
+  async remove({ id, version }: Upon, options: CallOptions = {}): Promise<readonly ListedDraft[]> {
     const path = `${pathOf(id)}?version=${version}`;
-    return (await this.#send<ListedDrafts>("DELETE", path, undefined, options)).items;
-  }
-
-  async #send<Answer>(
-    method: string,
-    path: string,
-    body: unknown,
-    { signal }: Options,
-  ): Promise<Answer> {
-    const sent =
-      body === undefined
-        ? {}
-        : {
-            headers: { "content-type": "application/json" },
-            body: JSON.stringify(toWire(body)),
-          };
-    const asked = signal === undefined ? { method, ...sent } : { method, ...sent, signal };
-
-    return fromWire(await readJson(await this.#http.request(path, asked))) as Answer;
+    return (await this.#http.answer<ListedDrafts>("DELETE", path, undefined, options)).items;
   }
 }
 

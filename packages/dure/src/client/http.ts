@@ -1,9 +1,74 @@
 import { DureError, messageOf, type ErrorClass } from "../kernel/errors.ts";
 import { isObject, onlyDefined } from "../kernel/json.ts";
+import { fromWire, toWire } from "../kernel/wire.ts";
 
-export interface Http {
-  /** Sends one request; resolves with a successful response, throws a `DureError` for a problem. */
-  request(path: string, init?: RequestInit): Promise<Response>;
+/** An abort ends the call here; what the server has begun goes on. */
+export interface CallOptions {
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Requests and answers in TypeScript's spelling. A refusal is a `DureError`. */
+export class Http {
+  readonly #send: (path: string, init: RequestInit) => Promise<Response>;
+
+  constructor(send: (path: string, init: RequestInit) => Promise<Response>) {
+    this.#send = send;
+  }
+
+  /** One request as it is; resolves with a successful response. */
+  request(path: string, init: RequestInit = {}): Promise<Response> {
+    return this.#send(path, init);
+  }
+
+  async get<Answer>(path: string, options: CallOptions): Promise<Answer> {
+    return fromWire(await readJson(await this.#send(path, passed(options)))) as Answer;
+  }
+
+  post<Answer>(
+    path: string,
+    body: object | undefined,
+    options: CallOptions,
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<Answer> {
+    return this.answer("POST", path, body, { ...options, headers });
+  }
+
+  /** The answer to a request with a body; without one for `undefined`. */
+  async answer<Answer>(
+    method: string,
+    path: string,
+    body: object | undefined,
+    options: CallOptions & { readonly headers?: Readonly<Record<string, string>> },
+  ): Promise<Answer> {
+    return fromWire(await readJson(await this.write(method, path, body, options))) as Answer;
+  }
+
+  /** As `answer`, where nothing is read of it. */
+  write(
+    method: string,
+    path: string,
+    body: object | undefined,
+    { headers = {}, ...options }: CallOptions & { headers?: Readonly<Record<string, string>> },
+  ): Promise<Response> {
+    const json = { "content-type": "application/json", ...headers };
+    const sent =
+      body === undefined ? { headers } : { headers: json, body: JSON.stringify(toWire(body)) };
+    return this.#send(path, { method, ...sent, ...passed(options) });
+  }
+}
+
+/** What of a call goes into its request. */
+export function passed({ signal }: CallOptions): RequestInit {
+  return signal === undefined ? {} : { signal };
+}
+
+/** What is set of a filter, as a query; "" where nothing is. */
+export function queryOf(filter: object): string {
+  const set = Object.entries(toWire(filter) as Record<string, string | number | undefined>).filter(
+    (entry): entry is [string, string | number] => entry[1] !== undefined && entry[1] !== "",
+  );
+  const query = new URLSearchParams(set.map(([key, value]) => [key, String(value)]));
+  return set.length === 0 ? "" : `?${query.toString()}`;
 }
 
 export interface HttpOptions {
@@ -19,16 +84,14 @@ export function createHttp({
   fetch: send = (input, init) => fetch(input, init),
 }: HttpOptions): Http {
   const root = baseUrl.replace(/\/+$/, "");
-  return {
-    async request(path, init = {}) {
-      const headers = new Headers(init.headers);
-      if (token !== undefined) headers.set("authorization", `Bearer ${token}`);
-      const response = await send(root + path, { ...init, headers, credentials: "same-origin" });
-      if (!response.ok) throw await problemOf(response);
+  return new Http(async (path, init) => {
+    const headers = new Headers(init.headers);
+    if (token !== undefined) headers.set("authorization", `Bearer ${token}`);
+    const response = await send(root + path, { ...init, headers, credentials: "same-origin" });
+    if (!response.ok) throw await problemOf(response);
 
-      return response;
-    },
-  };
+    return response;
+  });
 }
 
 const CLASS_OF_STATUS: Readonly<Record<number, ErrorClass>> = {

@@ -3,12 +3,12 @@
 // The client
 export {
   DureClient,
-  type CallOptions,
   type DureClientOptions,
   type EventsOptions,
   type SendOptions,
   type TurnOptions,
 } from "./client.ts";
+export { type CallOptions } from "./http.ts";
 export { type ReconnectOptions } from "./reconnect.ts";
 export { TurnStream, type ConnectionState } from "./turn-stream.ts";
 export { type TurnFrame } from "./turn-cursor.ts";

@@ -1,5 +1,4 @@
-import { fromWire, toWire } from "../kernel/wire.ts";
-import { readJson, streamHeaders, type Http } from "./http.ts";
+import { passed, queryOf, streamHeaders, type CallOptions, type Http } from "./http.ts";
 import type { Page } from "./resources.ts";
 import type { PlatformEvent } from "../wire/events.ts";
 import type {
@@ -22,10 +21,6 @@ export type JobNews =
   | { readonly kind: "job"; readonly job: JobDetail }
   | { readonly kind: "event"; readonly event: PlatformEvent };
 
-interface Options {
-  readonly signal?: AbortSignal | undefined;
-}
-
 /** Jobs over HTTP. */
 export class JobsClient {
   readonly #http: Http;
@@ -37,20 +32,23 @@ export class JobsClient {
   }
 
   /** Newest first. */
-  list(filter: JobsFilter = {}, options: Options = {}): Promise<Page<Job>> {
-    return this.#get(`/v1/jobs${query({ ...filter })}`, options);
+  list(filter: JobsFilter = {}, options: CallOptions = {}): Promise<Page<Job>> {
+    return this.#http.get(`/v1/jobs${queryOf(filter)}`, options);
   }
 
-  get(jobId: string, options: Options = {}): Promise<JobDetail> {
-    return this.#get(pathOf(jobId), options);
+  get(jobId: string, options: CallOptions = {}): Promise<JobDetail> {
+    return this.#http.get(pathOf(jobId), options);
   }
 
   /** Lets one agent ask another. The same key and request are the same job. */
   ask(
     request: JobRequest,
-    { idempotencyKey, ...options }: Options & { readonly idempotencyKey?: string | undefined } = {},
+    {
+      idempotencyKey,
+      ...options
+    }: CallOptions & { readonly idempotencyKey?: string | undefined } = {},
   ): Promise<JobAnswer> {
-    return this.#post(
+    return this.#http.post(
       "/v1/jobs",
       request,
       options,
@@ -59,22 +57,22 @@ export class JobsClient {
   }
 
   /** The bytes of a file of a job (`files`). */
-  async downloadFile(jobId: string, fileId: string, options: Options = {}): Promise<Blob> {
+  async downloadFile(jobId: string, fileId: string, options: CallOptions = {}): Promise<Blob> {
     const path = `${pathOf(jobId)}/files/${encodeURIComponent(fileId)}`;
-    return (await this.#http.request(path, pass(options))).blob();
+    return (await this.#http.request(path, passed(options))).blob();
   }
 
   /** Cancels it and all that it asked for. */
-  cancel(jobId: string, options: Options = {}): Promise<Job> {
-    return this.#post(`${pathOf(jobId)}/cancel`, undefined, options);
+  cancel(jobId: string, options: CallOptions = {}): Promise<Job> {
+    return this.#http.post(`${pathOf(jobId)}/cancel`, undefined, options);
   }
 
   /**
    * Goes on with a job that failed or was given up (`lastError.retry`). What it has done is not done
    * again. Asked twice, it is one retry.
    */
-  retry(jobId: string, options: Options = {}): Promise<Job> {
-    return this.#post(`${pathOf(jobId)}/retry`, undefined, options);
+  retry(jobId: string, options: CallOptions = {}): Promise<Job> {
+    return this.#http.post(`${pathOf(jobId)}/retry`, undefined, options);
   }
 
   /**
@@ -84,24 +82,27 @@ export class JobsClient {
   async speak(
     jobId: string,
     text: string,
-    { asPerson, ...options }: Options & { readonly asPerson?: string | undefined } = {},
+    { asPerson, ...options }: CallOptions & { readonly asPerson?: string | undefined } = {},
   ): Promise<void> {
-    await this.#post(`${pathOf(jobId)}/speak`, { text, asPerson }, options);
+    await this.#http.post(`${pathOf(jobId)}/speak`, { text, asPerson }, options);
   }
 
   /** Jobs that someone should look at. */
-  async audit(filter: JobAuditFilter = {}, options: Options = {}): Promise<readonly AuditedJob[]> {
+  async audit(
+    filter: JobAuditFilter = {},
+    options: CallOptions = {},
+  ): Promise<readonly AuditedJob[]> {
     return (
-      await this.#get<{ items: readonly AuditedJob[] }>(
-        `/v1/jobs/audit${query({ ...filter })}`,
+      await this.#http.get<{ items: readonly AuditedJob[] }>(
+        `/v1/jobs/audit${queryOf(filter)}`,
         options,
       )
     ).items;
   }
 
   /** Removes finished jobs that are older; gives how many. Needs scope `admin`. */
-  async purge(olderThan: string, options: Options = {}): Promise<number> {
-    return (await this.#post<{ removed: number }>("/v1/jobs/purge", { olderThan }, options))
+  async purge(olderThan: string, options: CallOptions = {}): Promise<number> {
+    return (await this.#http.post<{ removed: number }>("/v1/jobs/purge", { olderThan }, options))
       .removed;
   }
 
@@ -112,49 +113,14 @@ export class JobsClient {
     const open = (lastEventId: string | undefined): Promise<Response> =>
       this.#http.request(`${pathOf(jobId)}/stream`, {
         headers: streamHeaders(lastEventId),
-        ...pass(options),
+        ...passed(options),
       });
     return followJob({ ...options, ...this.#parts, open });
-  }
-
-  async #get<Answer>(path: string, options: Options): Promise<Answer> {
-    return fromWire(await readJson(await this.#http.request(path, pass(options)))) as Answer;
-  }
-
-  async #post<Answer>(
-    path: string,
-    body: object | undefined,
-    options: Options,
-    headers: Readonly<Record<string, string>> = {},
-  ): Promise<Answer> {
-    const sent =
-      body === undefined
-        ? { headers }
-        : {
-            headers: { "content-type": "application/json", ...headers },
-            body: JSON.stringify(toWire(body)),
-          };
-    return fromWire(
-      await readJson(await this.#http.request(path, { method: "POST", ...sent, ...pass(options) })),
-    ) as Answer;
   }
 }
 
 function pathOf(jobId: string): string {
   return `/v1/jobs/${encodeURIComponent(jobId)}`;
-}
-
-function pass({ signal }: Options): RequestInit {
-  return signal === undefined ? {} : { signal };
-}
-
-function query(values: Readonly<Record<string, string | number | undefined>>): string {
-  const set = Object.entries(values).filter(
-    (entry): entry is [string, string | number] => entry[1] !== undefined && entry[1] !== "",
-  );
-  return set.length === 0
-    ? ""
-    : `?${new URLSearchParams(set.map(([key, value]) => [key, String(value)])).toString()}`;
 }
 
 // --- job stream

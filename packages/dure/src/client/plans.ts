@@ -1,6 +1,5 @@
-import { fromWire, toWire } from "../kernel/wire.ts";
 import { DraftsClient } from "./drafts.ts";
-import { readJson, streamHeaders, type Http } from "./http.ts";
+import { passed, queryOf, streamHeaders, type CallOptions, type Http } from "./http.ts";
 import type { Page } from "./resources.ts";
 import type { PlatformEvent } from "../wire/events.ts";
 import type {
@@ -45,10 +44,6 @@ export type RunNews =
   | { readonly kind: "run"; readonly run: RunDetail }
   | { readonly kind: "event"; readonly event: PlatformEvent };
 
-interface Options {
-  readonly signal?: AbortSignal | undefined;
-}
-
 /** What one request for a merge answers. */
 type MergeStep = Omit<MergeOutcome, "kind"> & { readonly kind: MergeOutcome["kind"] | "trying" };
 
@@ -71,41 +66,44 @@ export class PlansClient {
   // --- plans
 
   /** Those with problems too; by name. */
-  async list(options: Options = {}): Promise<readonly PlanFile[]> {
-    return (await this.#get<{ items: readonly PlanFile[] }>("/v1/plans", options)).items;
+  async list(options: CallOptions = {}): Promise<readonly PlanFile[]> {
+    return (await this.#http.get<{ items: readonly PlanFile[] }>("/v1/plans", options)).items;
   }
 
   /** Refused with `PLAN_INVALID` when it has problems. */
-  show(name: string, options: Options = {}): Promise<PlanView> {
-    return this.#get(`/v1/plans/${encodeURIComponent(name)}`, options);
+  show(name: string, options: CallOptions = {}): Promise<PlanView> {
+    return this.#http.get(`/v1/plans/${encodeURIComponent(name)}`, options);
   }
 
   /** Problems of a text that is no file yet. */
   check(
     plan: { readonly file: string; readonly text: string },
-    options: Options = {},
+    options: CallOptions = {},
   ): Promise<PlanChecked> {
-    return this.#post("/v1/plans/check", plan, options);
+    return this.#http.post("/v1/plans/check", plan, options);
   }
 
   /** A model's proposal; nothing is stored. */
-  draft(request: PlanDraftRequest, options: Options = {}): Promise<PlanDrafted> {
-    return this.#post("/v1/plans/draft", request, options);
+  draft(request: PlanDraftRequest, options: CallOptions = {}): Promise<PlanDrafted> {
+    return this.#http.post("/v1/plans/draft", request, options);
   }
 
   // --- runs
 
   /** What `start` would do; nothing is begun. */
-  dryRun(request: RunRequest, options: Options = {}): Promise<PlanView> {
-    return this.#post("/v1/runs", { ...request, dryRun: true }, options);
+  dryRun(request: RunRequest, options: CallOptions = {}): Promise<PlanView> {
+    return this.#http.post("/v1/runs", { ...request, dryRun: true }, options);
   }
 
   /** The same key and request are the same run. */
   start(
     request: RunRequest,
-    { idempotencyKey, ...options }: Options & { readonly idempotencyKey?: string | undefined } = {},
+    {
+      idempotencyKey,
+      ...options
+    }: CallOptions & { readonly idempotencyKey?: string | undefined } = {},
   ): Promise<PlanRun> {
-    return this.#post(
+    return this.#http.post(
       "/v1/runs",
       request,
       options,
@@ -114,12 +112,12 @@ export class PlansClient {
   }
 
   /** Newest first. */
-  runs(filter: RunsFilter = {}, options: Options = {}): Promise<Page<ListedRun>> {
-    return this.#get(`/v1/runs${queryOf(filter)}`, options);
+  runs(filter: RunsFilter = {}, options: CallOptions = {}): Promise<Page<ListedRun>> {
+    return this.#http.get(`/v1/runs${queryOf(filter)}`, options);
   }
 
-  run(id: string, options: Options = {}): Promise<RunDetail> {
-    return this.#get(pathOf(id), options);
+  run(id: string, options: CallOptions = {}): Promise<RunDetail> {
+    return this.#http.get(pathOf(id), options);
   }
 
   /**
@@ -129,45 +127,45 @@ export class PlansClient {
     const open = (lastEventId: string | undefined): Promise<Response> =>
       this.#http.request(`${pathOf(id)}/events`, {
         headers: streamHeaders(lastEventId),
-        ...pass(options),
+        ...passed(options),
       });
     return followRun({ ...options, ...this.#parts, open });
   }
 
-  pause(id: string, options: Options = {}): Promise<RunOrdered> {
-    return this.#post(`${pathOf(id)}/pause`, undefined, options);
+  pause(id: string, options: CallOptions = {}): Promise<RunOrdered> {
+    return this.#http.post(`${pathOf(id)}/pause`, undefined, options);
   }
 
-  resume(id: string, options: Options = {}): Promise<RunOrdered> {
-    return this.#post(`${pathOf(id)}/resume`, undefined, options);
+  resume(id: string, options: CallOptions = {}): Promise<RunOrdered> {
+    return this.#http.post(`${pathOf(id)}/resume`, undefined, options);
   }
 
   /** Its workers are stopped; what they made is kept. */
-  cancel(id: string, options: Options = {}): Promise<RunOrdered> {
-    return this.#post(`${pathOf(id)}/cancel`, undefined, options);
+  cancel(id: string, options: CallOptions = {}): Promise<RunOrdered> {
+    return this.#http.post(`${pathOf(id)}/cancel`, undefined, options);
   }
 
   /** Merges a run again that has ended, or begins it where nothing had begun. */
-  again(id: string, options: Options = {}): Promise<RunOrdered> {
-    return this.#post(`${pathOf(id)}/again`, undefined, options);
+  again(id: string, options: CallOptions = {}): Promise<RunOrdered> {
+    return this.#http.post(`${pathOf(id)}/again`, undefined, options);
   }
 
   /** More tokens or calls of models for the run; what had stopped for want of them goes on. */
   extend(
     id: string,
     request: { readonly tokens?: number | undefined; readonly calls?: number | undefined },
-    options: Options = {},
+    options: CallOptions = {},
   ): Promise<RunOrdered> {
-    return this.#post(`${pathOf(id)}/extend`, request, options);
+    return this.#http.post(`${pathOf(id)}/extend`, request, options);
   }
 
   /** What a merge into a branch would bring there, and whose approval it waits for. */
   leaving(
     id: string,
     request: { readonly into?: string | undefined } = {},
-    options: Options = {},
+    options: CallOptions = {},
   ): Promise<RunLeaving> {
-    return this.#get(`${pathOf(id)}/leaving${queryOf(request)}`, options);
+    return this.#http.get(`${pathOf(id)}/leaving${queryOf(request)}`, options);
   }
 
   /**
@@ -178,11 +176,11 @@ export class PlansClient {
   async merge(
     id: string,
     request: { readonly into?: string | undefined; readonly confirm?: string | undefined } = {},
-    { onTrying, ...options }: Options & { readonly onTrying?: (() => void) | undefined } = {},
+    { onTrying, ...options }: CallOptions & { readonly onTrying?: (() => void) | undefined } = {},
   ): Promise<MergeOutcome> {
     for (;;) {
       const path = `${pathOf(id)}/merge`;
-      const { kind, ...answer } = await this.#post<MergeStep>(path, request, options);
+      const { kind, ...answer } = await this.#http.post<MergeStep>(path, request, options);
       if (kind !== "trying") return { ...answer, kind };
       onTrying?.();
     }
@@ -194,24 +192,24 @@ export class PlansClient {
    */
   publish(
     id: string,
-    { confirm, ...options }: Options & { readonly confirm?: string | undefined } = {},
+    { confirm, ...options }: CallOptions & { readonly confirm?: string | undefined } = {},
   ): Promise<PublishOutcome> {
     const body = confirm === undefined ? undefined : { confirm };
-    return this.#post(`${pathOf(id)}/publish`, body, options);
+    return this.#http.post(`${pathOf(id)}/publish`, body, options);
   }
 
   /**
    * Removes files and refs of ended runs; one page at a time, `next` is not null while there may be
    * more.
    */
-  clean(request: CleanRequest = {}, options: Options = {}): Promise<RunsCleaned> {
-    return this.#post("/v1/runs/clean", request, options);
+  clean(request: CleanRequest = {}, options: CallOptions = {}): Promise<RunsCleaned> {
+    return this.#http.post("/v1/runs/clean", request, options);
   }
 
   // --- ports of a run
 
-  port(id: string, port: string, options: Options = {}): Promise<PortDetail> {
-    return this.#get(pathOf(id, port), options);
+  port(id: string, port: string, options: CallOptions = {}): Promise<PortDetail> {
+    return this.#http.get(pathOf(id, port), options);
   }
 
   /** What the prompt of a step was made of. */
@@ -219,9 +217,9 @@ export class PlansClient {
     id: string,
     port: string,
     step: number,
-    options: Options = {},
+    options: CallOptions = {},
   ): Promise<ContextManifest> {
-    return this.#get(`${pathOf(id, port)}/steps/${step}/manifest`, options);
+    return this.#http.get(`${pathOf(id, port)}/steps/${step}/manifest`, options);
   }
 
   /** What the workers of a port thought, said and did, oldest first; `orchestrator` has one too. */
@@ -229,14 +227,14 @@ export class PlansClient {
     id: string,
     port: string,
     filter: TranscriptFilter = {},
-    options: Options = {},
+    options: CallOptions = {},
   ): Promise<Transcript> {
-    return this.#get(`${pathOf(id, port)}/transcript${queryOf(filter)}`, options);
+    return this.#http.get(`${pathOf(id, port)}/transcript${queryOf(filter)}`, options);
   }
 
   /** Of a port, or of the whole run's result. */
-  diff(id: string, port?: string, options: Options = {}): Promise<TreeDiff> {
-    return this.#get(`${pathOf(id, port)}/diff`, options);
+  diff(id: string, port?: string, options: CallOptions = {}): Promise<TreeDiff> {
+    return this.#http.get(`${pathOf(id, port)}/diff`, options);
   }
 
   /** Another try for a port that failed; an ended run goes on with it. */
@@ -244,19 +242,23 @@ export class PlansClient {
     id: string,
     port: string,
     request: RetryRequest = {},
-    options: Options = {},
+    options: CallOptions = {},
   ): Promise<RunOrdered> {
-    return this.#post(`${pathOf(id, port)}/retry`, request, options);
+    return this.#http.post(`${pathOf(id, port)}/retry`, request, options);
   }
 
   /** Goes on without the port; one that works is stopped. */
-  skip(id: string, port: string, options: Options = {}): Promise<RunOrdered> {
-    return this.#post(`${pathOf(id, port)}/skip`, undefined, options);
+  skip(id: string, port: string, options: CallOptions = {}): Promise<RunOrdered> {
+    return this.#http.post(`${pathOf(id, port)}/skip`, undefined, options);
   }
 
   /** What people said about the work of a port, oldest first. */
-  async comments(id: string, port: string, options: Options = {}): Promise<readonly PortComment[]> {
-    return itemsOf(await this.#get<PortComments>(`${pathOf(id, port)}/comments`, options));
+  async comments(
+    id: string,
+    port: string,
+    options: CallOptions = {},
+  ): Promise<readonly PortComment[]> {
+    return itemsOf(await this.#http.get<PortComments>(`${pathOf(id, port)}/comments`, options));
   }
 
   /** Comments on a line, or a file; it waits until the review is sent. */
@@ -264,10 +266,10 @@ export class PlansClient {
     id: string,
     port: string,
     comment: CommentRequest,
-    options: Options = {},
+    options: CallOptions = {},
   ): Promise<readonly PortComment[]> {
     const path = `${pathOf(id, port)}/comments`;
-    return itemsOf(await this.#post<PortComments>(path, comment, options));
+    return itemsOf(await this.#http.post<PortComments>(path, comment, options));
   }
 
   /** Takes back a comment that was not sent yet. */
@@ -275,12 +277,10 @@ export class PlansClient {
     id: string,
     port: string,
     comment: number,
-    options: Options = {},
+    options: CallOptions = {},
   ): Promise<readonly PortComment[]> {
     const path = `${pathOf(id, port)}/comments/${comment}`;
-    const answer = await this.#http.request(path, { method: "DELETE", ...pass(options) });
-
-    return itemsOf(fromWire(await readJson(answer)) as PortComments);
+    return itemsOf(await this.#http.answer<PortComments>("DELETE", path, undefined, options));
   }
 
   /** Sends the comments that wait: the port has another try, which is told them. */
@@ -288,66 +288,35 @@ export class PlansClient {
     id: string,
     port: string,
     request: { readonly text?: string | undefined } = {},
-    options: Options = {},
+    options: CallOptions = {},
   ): Promise<RunOrdered> {
-    return this.#post(`${pathOf(id, port)}/review`, request, options);
+    return this.#http.post(`${pathOf(id, port)}/review`, request, options);
   }
 
   /** Agrees that the result leaves the run, for the very commit that was looked at. */
-  approveResult(id: string, commit: string, options: Options = {}): Promise<Approvals> {
-    return this.#post(`${pathOf(id)}/approve`, { commit }, options);
+  approveResult(id: string, commit: string, options: CallOptions = {}): Promise<Approvals> {
+    return this.#http.post(`${pathOf(id)}/approve`, { commit }, options);
   }
 
   /** Approves the work of a port that waits for a person. */
-  approve(id: string, port: string, options: Options = {}): Promise<RunOrdered> {
-    return this.#post(`${pathOf(id, port)}/approve`, undefined, options);
+  approve(id: string, port: string, options: CallOptions = {}): Promise<RunOrdered> {
+    return this.#http.post(`${pathOf(id, port)}/approve`, undefined, options);
   }
 
   /** Tells a member of a port something. The port's messages tell when it was read. */
-  async say(id: string, port: string, words: PortWords, options: Options = {}): Promise<PortSaid> {
-    return this.#post<PortSaid>(`${pathOf(id, port)}/say`, words, options);
+  async say(
+    id: string,
+    port: string,
+    words: PortWords,
+    options: CallOptions = {},
+  ): Promise<PortSaid> {
+    return this.#http.post<PortSaid>(`${pathOf(id, port)}/say`, words, options);
   }
-
-  async #get<Answer>(path: string, options: Options): Promise<Answer> {
-    return fromWire(await readJson(await this.#http.request(path, pass(options)))) as Answer;
-  }
-
-  async #post<Answer>(
-    path: string,
-    body: object | undefined,
-    options: Options,
-    headers: Readonly<Record<string, string>> = {},
-  ): Promise<Answer> {
-    const sent =
-      body === undefined
-        ? { headers }
-        : {
-            headers: { "content-type": "application/json", ...headers },
-            body: JSON.stringify(toWire(body)),
-          };
-    return fromWire(
-      await readJson(await this.#http.request(path, { method: "POST", ...sent, ...pass(options) })),
-    ) as Answer;
-  }
-}
-
-/** What of a filter is set, as a query; "" where nothing is. */
-function queryOf(filter: object): string {
-  const set = Object.entries(toWire(filter) as Record<string, string | number | undefined>).filter(
-    (entry): entry is [string, string | number] => entry[1] !== undefined && entry[1] !== "",
-  );
-  const query = new URLSearchParams(set.map(([key, value]) => [key, String(value)]));
-
-  return set.length === 0 ? "" : `?${query.toString()}`;
 }
 
 function pathOf(id: string, port?: string): string {
   const run = `/v1/runs/${encodeURIComponent(id)}`;
   return port === undefined ? run : `${run}/ports/${encodeURIComponent(port)}`;
-}
-
-function pass({ signal }: Options): RequestInit {
-  return signal === undefined ? {} : { signal };
 }
 
 interface PortComments {

@@ -1,10 +1,6 @@
-import { fromWire } from "../kernel/wire.ts";
+import { onlyDefined } from "../kernel/json.ts";
 import type { Schedule, ScheduleFiring } from "../wire/schedules.ts";
-import { readJson, type Http } from "./http.ts";
-
-interface Options {
-  readonly signal?: AbortSignal | undefined;
-}
+import type { CallOptions, Http } from "./http.ts";
 
 /** Schedules over HTTP. */
 export class SchedulesClient {
@@ -15,38 +11,31 @@ export class SchedulesClient {
   }
 
   /** By name. Needs scope `jobs`; what changes them needs `admin`. */
-  async list(options: Options = {}): Promise<readonly Schedule[]> {
-    const answer = await readJson(await this.#http.request("/v1/schedules", signalOf(options)));
-    return (fromWire(answer) as { items: readonly Schedule[] }).items;
+  async list(options: CallOptions = {}): Promise<readonly Schedule[]> {
+    const path = "/v1/schedules";
+    return (await this.#http.get<{ items: readonly Schedule[] }>(path, options)).items;
   }
 
   /** Does it now. The same key is the same run. */
   run(
     name: string,
-    { idempotencyKey: key, ...options }: Options & { readonly idempotencyKey?: string } = {},
+    { idempotencyKey: key, ...options }: CallOptions & { readonly idempotencyKey?: string } = {},
   ): Promise<ScheduleFiring> {
-    const headers: HeadersInit = key === undefined ? {} : { "idempotency-key": key };
-    return this.#post(name, "run", { ...signalOf(options), headers });
+    const headers = onlyDefined({ "idempotency-key": key });
+    return this.#http.post(pathOf(name, "run"), undefined, options, headers);
   }
 
   /** Lets its moments pass. */
-  pause(name: string, options: Options = {}): Promise<Schedule> {
-    return this.#post(name, "pause", signalOf(options));
+  pause(name: string, options: CallOptions = {}): Promise<Schedule> {
+    return this.#http.post(pathOf(name, "pause"), undefined, options);
   }
 
   /** Lets its next moment count. */
-  resume(name: string, options: Options = {}): Promise<Schedule> {
-    return this.#post(name, "resume", signalOf(options));
-  }
-
-  async #post<Resource>(name: string, what: string, init: RequestInit): Promise<Resource> {
-    const path = `/v1/schedules/${encodeURIComponent(name)}/${what}`;
-    const answer = await this.#http.request(path, { method: "POST", ...init });
-
-    return fromWire(await readJson(answer)) as Resource;
+  resume(name: string, options: CallOptions = {}): Promise<Schedule> {
+    return this.#http.post(pathOf(name, "resume"), undefined, options);
   }
 }
 
-function signalOf({ signal }: Options): RequestInit {
-  return { signal: signal ?? null };
+function pathOf(name: string, what: string): string {
+  return `/v1/schedules/${encodeURIComponent(name)}/${what}`;
 }
