@@ -300,7 +300,7 @@ describe("the other routes", () => {
       const dure = new DureClient({
         baseUrl: "",
         fetch: async (url, { body } = {}) => {
-          sent.push({ url: String(url), body: body ? JSON.parse(String(body)) : undefined });
+          sent.push({ url: url as string, body: body ? JSON.parse(body as string) : undefined });
           return Response.json({});
         },
       });

@@ -196,11 +196,7 @@ export class Engine implements Conversations {
     });
     this.#environment = environmentOf(options, { store, files, limits });
     this.#folder = this.#folderFor(options);
-    this.#replays = this.#replaysOf(database);
-  }
-
-  #replaysOf(database: Database): Replays {
-    return new Replays({
+    this.#replays = new Replays({
       database,
       environment: () => this.#environment,
       serviceOf: (name) => this.#directory.get(name),

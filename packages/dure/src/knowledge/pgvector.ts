@@ -70,21 +70,18 @@ export class PgVector {
     if (this.#refused !== undefined) return exact(this.#refused);
 
     try {
-      await this.#create(decision.home);
+      await this.#database.transaction(async (tx) => {
+        await tx.query(LOCK);
+        await tx.query({
+          text: `create extension if not exists vector schema ${identifier(decision.home)}`,
+        });
+      });
     } catch (error) {
       if (isConnectionError(error)) throw error;
       this.#refused = refusalOf(error);
     }
     const after = decideSearch(await findExtension(this.#database));
     return after.by === "create" ? exact(this.#refused ?? "it is not there yet") : after;
-  }
-
-  /** Of two processes the second waits, and finds it there. */
-  #create(home: string): Promise<void> {
-    return this.#database.transaction(async (tx) => {
-      await tx.query(LOCK);
-      await tx.query({ text: `create extension if not exists vector schema ${identifier(home)}` });
-    });
   }
 }
 

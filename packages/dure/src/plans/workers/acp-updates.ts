@@ -321,7 +321,9 @@ class ToolEntries {
         ? [
             {
               kind: "diff",
-              title: this.#placeOf(part.path),
+              title: part.path.startsWith(this.#tree)
+                ? part.path.slice(this.#tree.length)
+                : part.path,
               text: editLines(part.oldText ?? "", part.newText),
             },
           ]
@@ -334,10 +336,6 @@ class ToolEntries {
 
     const text = said === "" ? jsonOf(rawOutput) : said;
     return [...diffs, { kind: "result", title, text, status: status ?? undefined }];
-  }
-
-  #placeOf(path: string): string {
-    return path.startsWith(this.#tree) ? path.slice(this.#tree.length) : path;
   }
 
   #titleOf({ toolCallId, title, rawInput }: ToolCall | ToolCallUpdate): string {

@@ -29,7 +29,10 @@ export class Concealer {
     const seen = this.#replaced(text);
     const end = seen.endsWith("…") ? seen.slice(0, -1) : seen;
     const begun = this.begunIn(end);
-    const name = begun >= SHORTEST ? this.#nameOf(end.slice(-begun)) : undefined;
+    const name =
+      begun >= SHORTEST
+        ? this.#values.find(([, value]) => value.startsWith(end.slice(-begun)))?.[0]
+        : undefined;
 
     return name === undefined ? seen : `${end.slice(0, -begun)}[${name}]`;
   }
@@ -72,10 +75,6 @@ export class Concealer {
     for (const [name, value] of this.#values) seen = seen.replaceAll(value, `[${name}]`);
 
     return seen;
-  }
-
-  #nameOf(beginning: string): string | undefined {
-    return this.#values.find(([, value]) => value.startsWith(beginning))?.[0];
   }
 }
 
