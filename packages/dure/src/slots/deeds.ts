@@ -1,3 +1,5 @@
+import { DureError } from "../kernel/errors.ts";
+import { spellingOf } from "../parse/choice.ts";
 import { LOCALES, type Locale } from "../kernel/locales.ts";
 import { choiceSlot } from "./kinds/choice.ts";
 import { belongs } from "./entries.ts";
@@ -35,6 +37,7 @@ function neededBy(name: string, spec: SlotSpec, deeds: NonNullable<SlotForm["dee
 }
 
 function deedSlot(deeds: NonNullable<SlotForm["deeds"]>): SlotSpec {
+  assertToldApart(deeds);
   const options = Object.entries(deeds).map(([value, deed]) => ({
     value,
     names: deed.names,
@@ -44,6 +47,23 @@ function deedSlot(deeds: NonNullable<SlotForm["deeds"]>): SlotSpec {
     options.map(({ value, names }) => `${value} (${names[locale] ?? value})`).join(", ");
   const description = Object.fromEntries(LOCALES.map((one) => [one, list(one)]));
   return { ...choiceSlot({ options }), description };
+}
+
+/** Throws `FORM_INVALID` for two deeds that are asked for with the same words. */
+function assertToldApart(deeds: NonNullable<SlotForm["deeds"]>): void {
+  const known = new Map<string, string>();
+  for (const [deed, { names = {}, says = [] }] of Object.entries<Partial<NamedDeed>>(deeds)) {
+    for (const words of [...Object.values(names), ...says]) {
+      const other = known.get(spellingOf(words)) ?? deed;
+      if (other !== deed) {
+        throw new DureError("FORM_INVALID", `Deeds ${other} and ${deed}: both are "${words}".`, {
+          hint: "Take the words out of says or names of one of the two.",
+          class: "input",
+        });
+      }
+      known.set(spellingOf(words), deed);
+    }
+  }
 }
 
 /** What a deed that cancels is called in short: 취소해 주세요, please cancel it. */

@@ -62,6 +62,19 @@ function choiceOf(options: readonly SlotOption[]): SlotForm {
   return teaWith({}, { type: "choice", options });
 }
 
+const reads = tool({ description: "Reads.", inputSchema: z.object({}), execute: () => ({}) });
+
+function deedOf(en: string, says: readonly string[], does = pours) {
+  return {
+    names: { en, ko: en },
+    says,
+    call: en,
+    tool: does,
+    input: () => ({}),
+    details: () => ({}),
+  };
+}
+
 const silent = lookWith({});
 const wordless = { ...silent.texts.en!, unchecked: undefined };
 
@@ -76,6 +89,21 @@ test.each([
     { ...silent, texts: { ...silent.texts, en: wordless } },
     /texts\.en\.unchecked/,
     "Say what",
+  ],
+  [
+    "a deed that does nothing",
+    teaWith({ deed: { call: "brew", tool: reads, input: () => ({}), details: () => ({}) } }),
+    /Form TEA: its tool has no effect/,
+    'effect: "once"',
+  ],
+  [
+    "a deed that is asked for as another one is",
+    teaWith({
+      deed: undefined,
+      deeds: { join: deedOf("Join", ["join"]), move: deedOf("Move", ["Join!"]) },
+    }),
+    /Deeds join and move: both are "Join!"/,
+    "out of says",
   ],
   ["a slot without a name", teaWith({}, {}, {} as never), /no name for people/, "slotNames"],
   [

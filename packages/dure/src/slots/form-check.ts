@@ -1,4 +1,3 @@
-import { spellingOf } from "../parse/choice.ts";
 import { LOCALES } from "../kernel/locales.ts";
 import { unknownOption, unknownValue, type OptionProblem } from "../kernel/known-options.ts";
 import { systemClock } from "../kernel/clock.ts";
@@ -125,22 +124,6 @@ const DOES_NOTHING: OptionProblem = {
   hint: 'Say how it is done: effect: "once" or "idempotent".',
 };
 
-/** Two deeds that are asked for with the same words. */
-function sameWords({ deeds = {} }: SlotForm, deed: NamedDeed): OptionProblem | undefined {
-  const spelt = ({ names, says = [] }: NamedDeed): string[] =>
-    [...Object.values(names), ...says].map((words) => spellingOf(words));
-  const own = new Set(spelt(deed));
-  for (const [name, other] of Object.entries(deeds)) {
-    const shared = other === deed ? undefined : spelt(other).find((words) => own.has(words));
-    if (shared === undefined) continue;
-    return {
-      message: `deed ${name} is asked for with the same words, "${shared}".`,
-      hint: "Take them out of says or names of one of the two.",
-    };
-  }
-  return undefined;
-}
-
 function namedDeedProblem(form: SlotForm, deed: NamedDeed): OptionProblem | undefined {
   const unknown = unknownOption(deed, NAMED_DEED_OPTIONS);
   if (unknown) return unknown;
@@ -152,8 +135,6 @@ function namedDeedProblem(form: SlotForm, deed: NamedDeed): OptionProblem | unde
       hint: 'Say what it does: names: { en: "Book" }.',
     };
   }
-  const same = sameWords(form, deed);
-  if (same) return same;
   const stranger = deed.slots?.find((slot) => !Object.hasOwn(form.slots, slot));
   if (stranger === undefined) return undefined;
   return {
