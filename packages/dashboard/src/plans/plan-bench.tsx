@@ -23,7 +23,7 @@ import { rangeOfLine } from "./text-lines.ts";
 import { useMayRun } from "./use-plans.ts";
 
 /** What was found in a text, and the text that it was found in. */
-interface CheckedPlan extends Pick<PlanFile, "file" | "problems" | "problemCount"> {
+interface BenchPlan extends Pick<PlanFile, "file" | "problems" | "problemCount"> {
   readonly text: string;
 }
 
@@ -36,7 +36,7 @@ export function PlanBench({ onLeave }: { onLeave: () => void }): ReactNode {
   const mayRun = useMayRun();
   const [file, setFile] = useState("plan.yaml");
   const [text, setText] = useState("");
-  const [checked, setChecked] = useState<CheckedPlan>();
+  const [checked, setChecked] = useState<BenchPlan>();
   const area = useRef<HTMLTextAreaElement>(null);
   const check = useCheck(setChecked);
   const isReady = file.trim() !== "" && text.trim() !== "";
@@ -109,7 +109,7 @@ function CheckButton({
   );
 }
 
-function useCheck(onChecked: (checked: CheckedPlan) => void) {
+function useCheck(onChecked: (checked: BenchPlan) => void) {
   const { client } = useParts();
   return useMutation({
     mutationFn: async (plan: { file: string; text: string }) => ({
@@ -209,7 +209,7 @@ function Found({
   mayRun,
   onGo,
 }: {
-  checked: CheckedPlan;
+  checked: BenchPlan;
   isStale: boolean;
   mayRun: boolean;
   onGo: (problem: PlanProblem) => void;

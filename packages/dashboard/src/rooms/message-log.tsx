@@ -18,7 +18,7 @@ import { useFollowEnd } from "../follow-end.ts";
 import { useLanguage, useText } from "../language.tsx";
 import { ErrorWords } from "../problem.tsx";
 import { MessageRow, Portrait, RoomText } from "./message-row.tsx";
-import { ROOM_KEYS, type RoomSpeaker } from "./room-data.ts";
+import { ROOM_KEYS, type PageSpeaker } from "./room-data.ts";
 import type { Posting } from "./room-posts.ts";
 import { standOf } from "./stand-of.ts";
 
@@ -26,7 +26,7 @@ import { standOf } from "./stand-of.ts";
 const LIT_MS = 1_800;
 
 interface MessageLogProps {
-  readonly who: RoomSpeaker;
+  readonly who: PageSpeaker;
   readonly place: Room;
   readonly channel: Room | undefined;
   readonly timeline: Timeline;
@@ -197,7 +197,7 @@ function useFollowing(
 }
 
 /** What stood at the end of a page that a person looked at was read. */
-function useMarkRead(who: RoomSpeaker, place: Room, last: number, following: boolean): void {
+function useMarkRead(who: PageSpeaker, place: Room, last: number, following: boolean): void {
   const { client } = useParts();
   const queries = useQueryClient();
   const marked = useRef(0);

@@ -18,11 +18,11 @@ import { ErrorWords } from "../problem.tsx";
 import { momentOf, whenOf } from "../when.ts";
 import { mentionChips, mentionPieces } from "./mention.ts";
 import { RoleLine } from "./role-line.tsx";
-import type { RoomSpeaker } from "./room-data.ts";
+import type { PageSpeaker } from "./room-data.ts";
 import { useEscalations, useIsAdmin, useSpeaker } from "./use-rooms.ts";
 
 interface MessageRowProps {
-  readonly who: RoomSpeaker;
+  readonly who: PageSpeaker;
   readonly message: RoomMessage;
   /** Stands below another one of the same author: needs no name. */
   readonly under: boolean;
@@ -196,7 +196,7 @@ function isFilesAlone({ text, attachments }: RoomMessage): boolean {
 /**
  * Where the page shows a file of a message from: a person without a token says who they are. Pure.
  */
-function fileAddress(url: string, who: RoomSpeaker): string {
+function fileAddress(url: string, who: PageSpeaker): string {
   const isOurs = url.startsWith("/v1/rooms/");
   return isOurs && who !== undefined ? `${url}?${new URLSearchParams({ as_person: who })}` : url;
 }
@@ -209,7 +209,7 @@ function isShown({ url, ...facts }: RoomAttachment): boolean {
   return (url ?? "").startsWith("/v1/rooms/") && (contentType ?? "").startsWith("image/");
 }
 
-function Attachments({ message, who }: { message: RoomMessage; who: RoomSpeaker }): ReactNode {
+function Attachments({ message, who }: { message: RoomMessage; who: PageSpeaker }): ReactNode {
   if (message.attachments.length === 0) return null;
   return (
     <ul className="file-links stack tight">
@@ -222,7 +222,7 @@ function Attachments({ message, who }: { message: RoomMessage; who: RoomSpeaker 
   );
 }
 
-function OneAttachment(props: { attachment: RoomAttachment; who: RoomSpeaker }): ReactNode {
+function OneAttachment(props: { attachment: RoomAttachment; who: PageSpeaker }): ReactNode {
   const { attachment, who } = props;
   const { name, url = "" } = attachment;
   if (!/^(https?:\/\/|\/v1\/rooms\/)/.test(url)) return name ?? "";

@@ -12,7 +12,7 @@ import { ErrorWords } from "../problem.tsx";
 import { whenOf } from "../when.ts";
 import { lettersOf } from "./mention.ts";
 import { Portrait } from "./message-row.tsx";
-import { ROOM_KEYS, type RoomSpeaker } from "./room-data.ts";
+import { ROOM_KEYS, type PageSpeaker } from "./room-data.ts";
 import { OnlineDot, UnreadMark } from "./room-list.tsx";
 import { useThreads } from "./use-rooms.ts";
 
@@ -21,7 +21,7 @@ import { useThreads } from "./use-rooms.ts";
  * whom one talks, and its private threads.
  */
 export function PlacePanel(props: {
-  who: RoomSpeaker;
+  who: PageSpeaker;
   place: Room;
   channel: Room | undefined;
   thread: Thread | undefined;
@@ -79,7 +79,7 @@ function Participants({
   agents,
   nameOf,
 }: {
-  who: RoomSpeaker;
+  who: PageSpeaker;
   thread: Thread;
   agents: readonly RoomAgent[];
   nameOf: (agent: string) => string;
@@ -142,7 +142,7 @@ function Threads({
   current,
   nameOf,
 }: {
-  who: RoomSpeaker;
+  who: PageSpeaker;
   channel: Room;
   current: string | undefined;
   nameOf: (agent: string) => string;

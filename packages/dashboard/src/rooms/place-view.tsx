@@ -25,14 +25,14 @@ import { whenOf } from "../when.ts";
 import { MessageLog } from "./message-log.tsx";
 import { PlacePanel } from "./place-panel.tsx";
 import { mayWrite, RoomComposer } from "./room-composer.tsx";
-import { namesOf, type RoomSpeaker } from "./room-data.ts";
+import { namesOf, type PageSpeaker } from "./room-data.ts";
 import { OnlineDot } from "./room-list.tsx";
 import { unseenOf } from "./room-posts.ts";
 import { useAgents } from "./use-rooms.ts";
 
 /** One channel, thread or direct room: what is said there, who is writing, and where to write. */
 export function PlaceView(props: {
-  who: RoomSpeaker;
+  who: PageSpeaker;
   place: Room;
   channel: Room | undefined;
   thread: Thread | undefined;
@@ -123,7 +123,7 @@ function PlaceSide({ side, children }: { side: Side; children: ReactNode }): Rea
 
 /** What is said in a place, who is writing, and where to write. */
 function Talk(props: {
-  who: RoomSpeaker;
+  who: PageSpeaker;
   place: Room;
   channel: Room | undefined;
   agents: readonly RoomAgent[];
@@ -275,7 +275,7 @@ function PlaceIcon({ place }: { place: Room }): ReactNode {
 const STATE_ICONS = { resting: IconMoonStars, suspended: IconPlayerPause, closed: IconX } as const;
 
 /** Why agents are silent here, and how a person lets them go on. */
-function Banner({ who, place }: { who: RoomSpeaker; place: Room }): ReactNode {
+function Banner({ who, place }: { who: PageSpeaker; place: Room }): ReactNode {
   const { text, language } = useLanguage();
   const { client } = useParts();
   const queries = useQueryClient();
@@ -340,7 +340,7 @@ function Banner({ who, place }: { who: RoomSpeaker; place: Room }): ReactNode {
 // --- stop button
 
 /** Ends what runs in a place, after a question: answers, requests, jobs. */
-function StopButton({ who, place }: { who: RoomSpeaker; place: Room }): ReactNode {
+function StopButton({ who, place }: { who: PageSpeaker; place: Room }): ReactNode {
   const words = useText().rooms.stop;
   const { client } = useParts();
   const queries = useQueryClient();

@@ -18,7 +18,7 @@ import { AttachButton, FileTray } from "../files/file-tray.tsx";
 import { useText } from "../language.tsx";
 import { mentionable, mentionBegun, mentionWritten } from "./mention.ts";
 import { plainOf, Portrait } from "./message-row.tsx";
-import type { RoomSpeaker } from "./room-data.ts";
+import type { PageSpeaker } from "./room-data.ts";
 import { OnlineDot } from "./room-list.tsx";
 
 /**
@@ -26,7 +26,7 @@ import { OnlineDot } from "./room-list.tsx";
  * composed.
  */
 export function RoomComposer(props: {
-  who: RoomSpeaker;
+  who: PageSpeaker;
   place: Room;
   /** `seq` of the newest message. */
   last: number;

@@ -4,20 +4,20 @@ import { ROOM_EVENTS, type DureHub } from "dure/react";
 import { newsOf, type News } from "./news.ts";
 
 /** In whose name rooms are read; undefined: in that of the token. */
-export type RoomSpeaker = string | undefined;
+export type PageSpeaker = string | undefined;
 
 /** Keys of what is known of rooms besides their messages. */
 export const ROOM_KEYS = {
-  list: (who: RoomSpeaker): QueryKey => ["rooms", who ?? "", "list"],
-  allThreads: (who: RoomSpeaker): QueryKey => ["rooms", who ?? "", "threads"],
-  threads: (who: RoomSpeaker, room: string): QueryKey => [
+  list: (who: PageSpeaker): QueryKey => ["rooms", who ?? "", "list"],
+  allThreads: (who: PageSpeaker): QueryKey => ["rooms", who ?? "", "threads"],
+  threads: (who: PageSpeaker, room: string): QueryKey => [
     "rooms",
     who ?? "",
     "threads",
     "of",
     room,
   ],
-  thread: (who: RoomSpeaker, id: string): QueryKey => ["rooms", who ?? "", "threads", "one", id],
+  thread: (who: PageSpeaker, id: string): QueryKey => ["rooms", who ?? "", "threads", "one", id],
   agents: ["agents"] as QueryKey,
 } as const;
 
@@ -37,7 +37,7 @@ export class RoomData {
   }
 
   /** Follows the log until the signal aborts. */
-  follow(who: RoomSpeaker, signal: AbortSignal): void {
+  follow(who: PageSpeaker, signal: AbortSignal): void {
     const queryKey = ["rooms", who ?? ""];
     const readAll = (): void => void this.#queries.invalidateQueries({ queryKey });
     let waiting: News[] = [];
@@ -62,7 +62,7 @@ export class RoomData {
     signal.addEventListener("abort", unfollow, { once: true });
   }
 
-  #take(who: RoomSpeaker, news: readonly News[]): void {
+  #take(who: PageSpeaker, news: readonly News[]): void {
     if (news.some(({ rooms }) => rooms)) this.#read(ROOM_KEYS.list(who), ROOM_KEYS.allThreads(who));
     if (news.some(({ agents }) => agents)) this.#read(ROOM_KEYS.agents);
     if (news.some(({ escalations }) => escalations)) this.#read(["escalations"]);

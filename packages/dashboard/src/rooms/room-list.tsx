@@ -10,7 +10,7 @@ import { useText } from "../language.tsx";
 import { ErrorWords } from "../problem.tsx";
 import { useIsGone } from "../server-watch.ts";
 import { lettersOf } from "./mention.ts";
-import { ROOM_KEYS, type RoomSpeaker } from "./room-data.ts";
+import { ROOM_KEYS, type PageSpeaker } from "./room-data.ts";
 import "./rooms.css";
 import { useAgents, useRoomList, useSpeaker, useThread } from "./use-rooms.ts";
 
@@ -84,7 +84,7 @@ function DirectRooms({
   agents: readonly RoomAgent[];
   rooms: readonly Room[];
   current: string | undefined;
-  who: RoomSpeaker;
+  who: PageSpeaker;
 }): ReactNode {
   const text = useText();
   const roomOf = (agent: RoomAgent): Room | undefined =>
@@ -154,7 +154,7 @@ function DirectLink({
   agent: RoomAgent;
   room: Room | undefined;
   current: string | undefined;
-  who: RoomSpeaker;
+  who: PageSpeaker;
 }): ReactNode {
   const { client } = useParts();
   const queries = useQueryClient();

@@ -1,12 +1,12 @@
 import { DureError, messageOf, ulid, type DureClient, type RoomMessage } from "dure/client";
 import { ownCode } from "../unreachable.ts";
-import type { RoomSpeaker } from "./room-data.ts";
+import type { PageSpeaker } from "./room-data.ts";
 
 /** Words that were sent and are not seen in their place yet. */
 export interface Posting {
   /** The server takes the same one once. */
   readonly clientId: string;
-  readonly who: RoomSpeaker;
+  readonly who: PageSpeaker;
   readonly place: string;
   readonly text: string;
   /** Ids of files of the place. */
@@ -55,7 +55,7 @@ export function unseenOf(
 export class RoomPosts {
   readonly #client: DureClient;
   /** Called when the server has a message, before its row goes; shows it. */
-  readonly #onPosted: (who: RoomSpeaker, place: string) => Promise<void>;
+  readonly #onPosted: (who: PageSpeaker, place: string) => Promise<void>;
   readonly #listeners = new Set<() => void>();
   /**
    * One place's messages are sent one after the other, so that they stand in the order in which
@@ -66,7 +66,7 @@ export class RoomPosts {
 
   constructor(options: {
     client: DureClient;
-    onPosted: (who: RoomSpeaker, place: string) => Promise<void>;
+    onPosted: (who: PageSpeaker, place: string) => Promise<void>;
   }) {
     this.#client = options.client;
     this.#onPosted = options.onPosted;

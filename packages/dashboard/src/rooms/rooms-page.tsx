@@ -10,7 +10,7 @@ import { ErrorWords } from "../problem.tsx";
 import { Prose } from "../prose.tsx";
 import "../panel/panel.css";
 import { PlaceView } from "./place-view.tsx";
-import type { RoomSpeaker } from "./room-data.ts";
+import type { PageSpeaker } from "./room-data.ts";
 import "./rooms.css";
 import { useRoomList, useSpeaker, useThread } from "./use-rooms.ts";
 import { useMutation } from "@tanstack/react-query";
@@ -29,7 +29,7 @@ export function RoomsPage(): ReactNode {
   return asks ? <AskName /> : <Rooms key={who ?? ""} who={who} />;
 }
 
-function Rooms({ who }: { who: RoomSpeaker }): ReactNode {
+function Rooms({ who }: { who: PageSpeaker }): ReactNode {
   const text = useText();
   const { place: id } = useParams({ strict: false });
   const rooms = useRoomList(who);
@@ -73,7 +73,7 @@ function usePlace({
   rooms,
   id,
 }: {
-  who: RoomSpeaker;
+  who: PageSpeaker;
   rooms: readonly Room[] | undefined;
   id: string | undefined;
 }): { readonly place: Room | undefined; readonly thread: ReturnType<typeof useThread> } {
@@ -91,7 +91,7 @@ function ToLastPlace({ first }: { first: string | undefined }): ReactNode {
 }
 
 /** Follows what happens in the rooms while they are looked at. */
-function useNews(who: RoomSpeaker): void {
+function useNews(who: PageSpeaker): void {
   const { roomData } = useParts();
   useEffect(() => {
     const leave = new AbortController();
@@ -106,7 +106,7 @@ function Refused({
   error,
   onRetry,
 }: {
-  who: RoomSpeaker;
+  who: PageSpeaker;
   error: Error;
   onRetry: () => void;
 }): ReactNode {

@@ -3,7 +3,7 @@ import type { Escalation, Room, RoomAgent, Thread } from "dure/client";
 import { useEffect, useMemo, useSyncExternalStore } from "react";
 import { meOf } from "../shell/me.ts";
 import { useParts } from "../app-parts.tsx";
-import { ROOM_KEYS, type RoomSpeaker } from "./room-data.ts";
+import { ROOM_KEYS, type PageSpeaker } from "./room-data.ts";
 
 /** Unread marks are looked for so often where the log of events is not followed, milliseconds. */
 const LIST_EVERY_MS = 20_000;
@@ -18,7 +18,7 @@ const SUSPENDED_EVERY_MS = 5_000;
 
 /** Who speaks here. `asks`: no person is logged in and no name is known, so the page asks for one. */
 export function useSpeaker(): {
-  readonly who: RoomSpeaker;
+  readonly who: PageSpeaker;
   readonly asks: boolean;
   readonly named: boolean;
   /** Under which what this person writes stands. */
@@ -60,7 +60,7 @@ interface RoomList {
  * Marks and the place that is looked at need every room, so page after page is read; from some
  * thousand on, when a person asks for more.
  */
-export function useRoomList(who: RoomSpeaker): RoomList {
+export function useRoomList(who: PageSpeaker): RoomList {
   const { client } = useParts();
   const list = useInfiniteQuery({
     queryKey: ROOM_KEYS.list(who),
@@ -101,7 +101,7 @@ export function useRoomList(who: RoomSpeaker): RoomList {
 }
 
 export function useThreads(
-  who: RoomSpeaker,
+  who: PageSpeaker,
   room: string | undefined,
 ): UseQueryResult<readonly Thread[]> {
   const { client } = useParts();
@@ -113,7 +113,7 @@ export function useThreads(
 }
 
 /** Asked for unless `id` is undefined. */
-export function useThread(who: RoomSpeaker, id: string | undefined): UseQueryResult<Thread> {
+export function useThread(who: PageSpeaker, id: string | undefined): UseQueryResult<Thread> {
   const { client } = useParts();
   return useQuery({
     queryKey: ROOM_KEYS.thread(who, id ?? ""),

@@ -65,7 +65,7 @@ class Lines implements RunWatch {
   async end(): Promise<void> {}
 }
 
-interface PortRow {
+interface WatchedPort {
   readonly ended: PromiseWithResolvers<PortStatus>;
   status: PortStatus;
   words: string;
@@ -74,7 +74,7 @@ interface PortRow {
 
 /** A row per port, all alive until the run ends: a port that failed may be tried again. */
 class LiveList implements RunWatch {
-  readonly #rows = new Map<string, PortRow>();
+  readonly #rows = new Map<string, WatchedPort>();
   readonly #drawn: Promise<void>;
   readonly #notes: string[] = [];
   readonly #output: Output;
@@ -175,7 +175,7 @@ const STATUS_AFTER: Readonly<Partial<Record<PlatformEvent["type"], PortStatus>>>
 
 function titleOf(
   id: string,
-  { status, words }: PortRow,
+  { status, words }: WatchedPort,
   { portStatus }: CliWords["plans"],
 ): string {
   // The list draws itself, past the output.

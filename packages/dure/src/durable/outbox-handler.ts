@@ -22,7 +22,7 @@ export interface OutsideHandler extends HandlerOptions {
    * Whether an attempt whose outcome is unknown has arrived. Without it such an entry is sent
    * again, with its key.
    */
-  probe?(payload: Json, options: { key: string; signal: AbortSignal }): Promise<ProbeAnswer>;
+  probe?(payload: Json, options: { key: string; signal: AbortSignal }): Promise<OutboxProbeAnswer>;
   /**
    * In the transaction that records `sent`: what follows from it. Holds nothing but SQL and may run
    * more than once before it commits. What it returns is called after the commit.
@@ -39,7 +39,7 @@ export interface RowsHandler {
   run: TransactionalHandler["run"];
 }
 
-export type ProbeAnswer =
+export type OutboxProbeAnswer =
   | "happened"
   | "not_happened"
   | "unknown"

@@ -1,7 +1,12 @@
 import { codeOf, messageOf } from "../kernel/errors.ts";
 import type { Json } from "../kernel/json.ts";
 import { countsAsTry, ownTroubleOf } from "./passing.ts";
-import type { FailureVerdict, OutsideHandler, ProbeAnswer, RetryPolicy } from "./outbox-handler.ts";
+import type {
+  FailureVerdict,
+  OutsideHandler,
+  OutboxProbeAnswer,
+  RetryPolicy,
+} from "./outbox-handler.ts";
 
 /** What becomes of an entry after an attempt. Pure. */
 
@@ -105,7 +110,7 @@ function stepAfterError(
 }
 
 /** The last attempt failed but may have arrived. Pure. */
-export function settleDoubt(step: Step, found: ProbeAnswer | Delayed): Step {
+export function settleDoubt(step: Step, found: OutboxProbeAnswer | Delayed): Step {
   if (typeof found === "object" && "waitMs" in found) {
     return { ...step, state: "pending", inDoubt: true, waitMs: found.waitMs };
   }
@@ -129,7 +134,7 @@ export function delayed(error: unknown, handler: OutsideHandler): Delayed | unde
     : undefined;
 }
 
-export function probed(found: Exclude<ProbeAnswer, "not_happened">): Outcome {
+export function probed(found: Exclude<OutboxProbeAnswer, "not_happened">): Outcome {
   return typeof found === "object"
     ? { kind: "probed", found: "happened", result: found.result }
     : { kind: "probed", found };

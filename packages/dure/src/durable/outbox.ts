@@ -13,7 +13,7 @@ import type {
   GivenUp,
   OutboxHandler,
   OutsideHandler,
-  ProbeAnswer,
+  OutboxProbeAnswer,
   RowsHandler,
   TransactionalHandler,
 } from "./outbox-handler.ts";
@@ -340,7 +340,7 @@ export class Outbox {
     }
   }
 
-  async #probe(entry: OutboxEntry, handler: OutsideHandler): Promise<ProbeAnswer> {
+  async #probe(entry: OutboxEntry, handler: OutsideHandler): Promise<OutboxProbeAnswer> {
     return this.#bounded(entry, handler, (signal) =>
       handler.probe!(entry.payload, { key: entry.key, signal }),
     );

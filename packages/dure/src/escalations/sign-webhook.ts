@@ -2,7 +2,7 @@ import { createHmac } from "node:crypto";
 import type { Clock } from "../kernel/clock.ts";
 
 /** What a delivery says of itself. Source: standardwebhooks.com. */
-export interface SignedDelivery {
+export interface EscalationDelivery {
   /** The same for every attempt. */
   readonly id: string;
   /** Seconds since the epoch, as text. */
@@ -11,13 +11,13 @@ export interface SignedDelivery {
 }
 
 /** HMAC-SHA256 over `id.timestamp.body`. */
-export function macOf({ id, timestamp, body }: SignedDelivery, secret: string): Buffer {
+export function macOf({ id, timestamp, body }: EscalationDelivery, secret: string): Buffer {
   return createHmac("sha256", keyOf(secret)).update(`${id}.${timestamp}.`).update(body).digest();
 }
 
 /** Headers of a delivery; without a secret it is not signed. */
 export function webhookHeaders(
-  { id, body }: Omit<SignedDelivery, "timestamp">,
+  { id, body }: Omit<EscalationDelivery, "timestamp">,
   { secret, clock }: { secret: string | undefined; clock: Clock },
 ): Record<string, string> {
   const timestamp = String(Math.floor(clock.now() / 1_000));

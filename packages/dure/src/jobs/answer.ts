@@ -11,7 +11,7 @@ const REPETITION = 0.85;
 type SpokenWords = Pick<JobTurn, "speaker" | "text">;
 
 /** What an agent gave to the tool `finish`. */
-export interface Finished {
+export interface FinishedExchange {
   readonly by: string | null;
   readonly text: string;
 }
@@ -21,7 +21,7 @@ export interface AnswerFacts {
   /** Finished turns in their order, the newest last. */
   readonly turns: readonly SpokenWords[];
   /** In one of these turns. */
-  readonly finished?: Finished | undefined;
+  readonly finished?: FinishedExchange | undefined;
   /** Display name of an agent. */
   readonly nameOf: (agent: string) => string;
 }

@@ -19,7 +19,7 @@ const MAX_ID = 200;
 export type ResourceKind = "rooms" | "jobs" | "runs" | "sessions";
 
 /** What a person can put into the words for a model: a thing of the team by its address. */
-interface Kind {
+interface TeamResourceKind {
   readonly group: ToolGroup;
   readonly kind: ResourceKind;
   readonly title: string;
@@ -35,7 +35,7 @@ interface ListedResource {
   readonly title: string;
 }
 
-const KINDS: readonly Kind[] = [
+const KINDS: readonly TeamResourceKind[] = [
   {
     group: "rooms",
     kind: "rooms",
@@ -113,7 +113,7 @@ export function offerResources(server: McpServer, options: ResourcesOptions): vo
  * same list.
  */
 async function listOf(
-  { kind, list }: Kind,
+  { kind, list }: TeamResourceKind,
   { connect }: ResourcesOptions,
   { mcpReq }: ServerContext,
 ): Promise<{ uri: string; name: string }[]> {
@@ -133,7 +133,7 @@ async function listOf(
 const NONE: ReadonlySet<string> = new Set(["forbidden", "not-found"]);
 
 async function textOf(
-  { read }: Kind,
+  { read }: TeamResourceKind,
   asked: { readonly uri: string; readonly id: string | readonly string[] | undefined },
   { options, context }: { readonly options: ResourcesOptions; readonly context: ServerContext },
 ): Promise<string> {

@@ -3,7 +3,7 @@ import { isObject, type Json, type JsonObject } from "../kernel/json.ts";
 import { argumentsFault } from "./tool-arguments.ts";
 import { isOverTime, MAX_CHECK_MS, withinTime } from "./within-time.ts";
 
-type Node = Readonly<Record<string, unknown>>;
+type SchemaNode = Readonly<Record<string, unknown>>;
 
 const written = new WeakMap<z.ZodType, JsonObject>();
 
@@ -98,7 +98,7 @@ function closed(node: unknown): unknown {
 
 /** The node with every schema inside of it changed. */
 export function mapSchemas(
-  node: Node,
+  node: SchemaNode,
   change: (inner: unknown) => unknown,
 ): Record<string, unknown> {
   return Object.fromEntries(
@@ -125,7 +125,7 @@ export function withoutAbsentNulls(value: Json, schema: JsonObject): Json {
 /** Levels of a value that are looked at. */
 const MAX_DEPTH = 64;
 
-function cleaned(value: Json, node: unknown, root: Node, depth: number): Json {
+function cleaned(value: Json, node: unknown, root: SchemaNode, depth: number): Json {
   if (typeof value !== "object" || value === null || depth === 0) return value;
 
   const schema = resolved(node, root);
@@ -151,7 +151,12 @@ function cleaned(value: Json, node: unknown, root: Node, depth: number): Json {
   return cleanedObject(value as JsonObject, schema, root, depth);
 }
 
-function cleanedList(value: readonly Json[], schema: Node, root: Node, depth: number): Json {
+function cleanedList(
+  value: readonly Json[],
+  schema: SchemaNode,
+  root: SchemaNode,
+  depth: number,
+): Json {
   const { items, prefixItems } = schema;
   if (Array.isArray(prefixItems)) {
     return value.map((one, index) => cleaned(one, prefixItems[index] ?? items, root, depth - 1));
@@ -162,7 +167,12 @@ function cleanedList(value: readonly Json[], schema: Node, root: Node, depth: nu
   return kept.map((one) => cleaned(one, items, root, depth - 1));
 }
 
-function cleanedObject(value: JsonObject, schema: Node, root: Node, depth: number): Json {
+function cleanedObject(
+  value: JsonObject,
+  schema: SchemaNode,
+  root: SchemaNode,
+  depth: number,
+): Json {
   const { properties, additionalProperties } = schema;
   const known = isObject(properties) ? properties : {};
   const required = requiredOf(schema);
@@ -179,18 +189,18 @@ function cleanedObject(value: JsonObject, schema: Node, root: Node, depth: numbe
   return Object.fromEntries(members);
 }
 
-function requiredOf(schema: Node): ReadonlySet<unknown> {
+function requiredOf(schema: SchemaNode): ReadonlySet<unknown> {
   return new Set(Array.isArray(schema["required"]) ? schema["required"] : []);
 }
 
-function variantsOf(schema: Node): readonly unknown[] | undefined {
+function variantsOf(schema: SchemaNode): readonly unknown[] | undefined {
   const variants = schema["anyOf"] ?? schema["oneOf"];
 
   return Array.isArray(variants) ? variants : undefined;
 }
 
 /** What a reference names; undefined where the schema says nothing about the value. */
-function resolved(node: unknown, root: Node): Node | undefined {
+function resolved(node: unknown, root: SchemaNode): SchemaNode | undefined {
   let current: unknown = node;
 
   for (
@@ -205,7 +215,7 @@ function resolved(node: unknown, root: Node): Node | undefined {
 }
 
 /** What a reference into its own document names; undefined: nothing. */
-export function atPointer(root: Node, pointer: string): unknown {
+export function atPointer(root: SchemaNode, pointer: string): unknown {
   if (pointer === "#") return root;
 
   let current: unknown = root;
@@ -213,13 +223,13 @@ export function atPointer(root: Node, pointer: string): unknown {
   for (const step of pointer.slice(2).split("/")) {
     const key = step.replaceAll("~1", "/").replaceAll("~0", "~");
     const isNode = typeof current === "object" && current !== null && Object.hasOwn(current, key);
-    current = isNode ? (current as Node)[key] : undefined;
+    current = isNode ? (current as SchemaNode)[key] : undefined;
   }
 
   return current;
 }
 
-function takesNull(node: unknown, root: Node): boolean {
+function takesNull(node: unknown, root: SchemaNode): boolean {
   if (node === true || node === undefined) return true;
 
   const schema = resolved(node, root);
@@ -238,7 +248,7 @@ function takesNull(node: unknown, root: Node): boolean {
 }
 
 /** Whether a value has the kind, the fixed members and the required members of a variant. */
-function seemsToFit(value: Json, node: unknown, root: Node, depth: number): boolean {
+function seemsToFit(value: Json, node: unknown, root: SchemaNode, depth: number): boolean {
   const schema = resolved(node, root);
 
   if (schema === undefined || depth <= 0) return true;
@@ -404,7 +414,7 @@ function strictNode(node: unknown, at: SchemaPosition): Record<string, unknown> 
   };
 }
 
-function strictObject(node: Node, at: SchemaPosition): Record<string, unknown> {
+function strictObject(node: SchemaNode, at: SchemaPosition): Record<string, unknown> {
   if (![node["type"]].flat().includes("object")) return {};
 
   const { properties, additionalProperties } = node;
@@ -433,11 +443,11 @@ function strictObject(node: Node, at: SchemaPosition): Record<string, unknown> {
   };
 }
 
-function strictItems({ items }: Node, at: SchemaPosition): Record<string, unknown> {
+function strictItems({ items }: SchemaNode, at: SchemaPosition): Record<string, unknown> {
   return isObject(items) ? { items: strictNode(items, inside(at, "[]", 0)) } : {};
 }
 
-function strictDefs(node: Node, at: SchemaPosition): Record<string, unknown> {
+function strictDefs(node: SchemaNode, at: SchemaPosition): Record<string, unknown> {
   const { $defs } = node;
   if (!isObject($defs)) return {};
 
@@ -455,7 +465,7 @@ const SAFE_BOUNDS: ReadonlySet<unknown> = new Set([
   Number.MIN_SAFE_INTEGER,
 ]);
 
-function keptOf(node: Node): Record<string, unknown> {
+function keptOf(node: SchemaNode): Record<string, unknown> {
   const kept = Object.entries(node).filter(([key, value]) => {
     if (LEFT_OUT.has(key) || key === "$defs") return false;
     if (key === "format") return FORMATS.has(value);
@@ -469,7 +479,7 @@ function keptOf(node: Node): Record<string, unknown> {
   return Object.fromEntries(kept);
 }
 
-function countValues(node: Node, size: StrictSize): void {
+function countValues(node: SchemaNode, size: StrictSize): void {
   const values = Array.isArray(node["enum"])
     ? node["enum"]
     : "const" in node

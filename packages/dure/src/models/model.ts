@@ -90,6 +90,9 @@ export type ModelMessage =
       readonly kept?: KeptResult | undefined;
     };
 
+/** The result of one call. */
+export type ToolMessage = Extract<ModelMessage, { role: "tool" }>;
+
 /** A long result of which a model was shown the beginning and the end. */
 export interface KeptResult {
   /** By which the session reads it. */

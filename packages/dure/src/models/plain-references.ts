@@ -1,7 +1,7 @@
 import { isObject, type JsonObject, onlyDefined } from "../kernel/json.ts";
 import { atPointer, mapSchemas } from "./json-schema.ts";
 
-type Node = Readonly<Record<string, unknown>>;
+type ReferenceNode = Readonly<Record<string, unknown>>;
 
 /** Schemas that take the place of references; a schema may hold one reference a thousand times. */
 const MAX_EXPANDED = 200;
@@ -26,9 +26,9 @@ class Expansion {
     this.#root = root;
   }
 
-  whole(): Node {
+  whole(): ReferenceNode {
     const { $defs: _, definitions: __, ...root } = this.#root;
-    const plain = this.#plain(root, new Set(["#"])) as Node;
+    const plain = this.#plain(root, new Set(["#"])) as ReferenceNode;
     const defs: Record<string, unknown> = {};
     // What is defined may refer to more: a map is read on while it grows.
     for (const [pointer, name] of this.#names) {
@@ -52,12 +52,12 @@ class Expansion {
     return allOf === undefined ? own : { ...own, allOf };
   }
 
-  #objectOf(node: unknown, path: ReadonlySet<string>): Node {
+  #objectOf(node: unknown, path: ReadonlySet<string>): ReferenceNode {
     const plain = this.#plain(node, path);
     return isObject(plain) ? plain : {};
   }
 
-  #named(pointer: string, own: Node, path: ReadonlySet<string>): Node {
+  #named(pointer: string, own: ReferenceNode, path: ReadonlySet<string>): ReferenceNode {
     if (pointer === "#") return { $ref: pointer };
     if (path.has(pointer) || this.#expanded >= MAX_EXPANDED) {
       return { $ref: `#/$defs/${this.#nameOf(pointer)}` };

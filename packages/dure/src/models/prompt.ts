@@ -23,6 +23,7 @@ import type {
   ToolCall,
   ToolChoice,
   ToolSpec,
+  ToolMessage,
 } from "./model.ts";
 import { type OutputFormat, schemaText } from "./output-format.ts";
 import { soundMessages } from "./sound-messages.ts";
@@ -180,7 +181,6 @@ export function requestOf(options: LanguageModelV4CallOptions): ModelRequest {
   };
 }
 
-type ToolMessage = Extract<ModelMessage, { role: "tool" }>;
 type PromptTool = NonNullable<LanguageModelV4CallOptions["tools"]>[number];
 type PromptToolChoice = NonNullable<LanguageModelV4CallOptions["toolChoice"]>;
 type JsonFormat = NonNullable<LanguageModelV4CallOptions["responseFormat"]> & { type: "json" };

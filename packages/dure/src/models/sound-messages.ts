@@ -1,10 +1,8 @@
 import { createHash } from "node:crypto";
 import { type Json, type JsonObject, onlyDefined } from "../kernel/json.ts";
-import type { ModelMessage, ToolCall } from "./model.ts";
+import type { ModelMessage, ToolCall, ToolMessage } from "./model.ts";
 import type { Dialect } from "./model-object.ts";
 import { takesName } from "./tool-schema.ts";
-
-type ToolMessage = Extract<ModelMessage, { role: "tool" }>;
 
 /**
  * The messages as every provider takes them, whatever is stored of a conversation:

@@ -5,7 +5,7 @@ import type { Dialect } from "./model-object.ts";
 import { plainReferences } from "./plain-references.ts";
 import { schemaFault } from "./tool-arguments.ts";
 
-type Node = Readonly<Record<string, unknown>>;
+type ToolSchemaNode = Readonly<Record<string, unknown>>;
 
 // --- the schema of a tool, as its author wrote it
 
@@ -50,7 +50,7 @@ function bytesOf(value: unknown): number {
   }
 }
 
-function takesObject(node: Node): boolean {
+function takesObject(node: ToolSchemaNode): boolean {
   if ("type" in node && ![node["type"]].flat().includes("object")) return false;
   const variants = node["anyOf"] ?? node["oneOf"];
 
@@ -66,10 +66,10 @@ function referenceFault(root: JsonObject): string | undefined {
 }
 
 /** The node and every schema inside of it. Its levels are bounded: see `schemaFault`. */
-function nodesOf(node: unknown): readonly Node[] {
+function nodesOf(node: unknown): readonly ToolSchemaNode[] {
   if (Array.isArray(node)) return node.flatMap(nodesOf);
   if (!isObject(node)) return [];
-  const inner: Node[] = [];
+  const inner: ToolSchemaNode[] = [];
   mapSchemas(node, (value) => inner.push(...nodesOf(value)));
 
   return [node, ...inner];
@@ -208,7 +208,7 @@ const REFUSED_AT_TOP = ["oneOf", "anyOf", "allOf", "enum", "not", "const", "if",
  * `schema must have type 'object' and not have 'oneOf'/'anyOf'/'allOf'/'enum'/'not' at the top
  * level`, Anthropic's 400 `input_schema does not support oneOf, allOf, or anyOf at the top level`.
  */
-function flatSchema(schema: JsonObject): Node {
+function flatSchema(schema: JsonObject): ToolSchemaNode {
   const isFlat = !("$ref" in schema) && REFUSED_AT_TOP.every((key) => !(key in schema));
   if (isFlat) return withoutDialect(schema);
 
@@ -291,7 +291,7 @@ function both(left: FlatNode, right: FlatNode): FlatNode {
 }
 
 /** Members of two variants; one that both have takes what either takes. */
-function eitherMember(left: Node, right: Node): Node {
+function eitherMember(left: ToolSchemaNode, right: ToolSchemaNode): ToolSchemaNode {
   const shared = Object.keys(right).filter((key) => Object.hasOwn(left, key));
   const either = shared.flatMap((key) =>
     JSON.stringify(left[key]) === JSON.stringify(right[key])
@@ -303,16 +303,16 @@ function eitherMember(left: Node, right: Node): Node {
 }
 
 /** `$schema` and `$id` say nothing about the arguments; not all providers know each draft. */
-function withoutDialect(schema: JsonObject): Node {
+function withoutDialect(schema: JsonObject): ToolSchemaNode {
   const said = Object.entries(schema).filter(([key]) => key !== "$schema" && key !== "$id");
   return Object.fromEntries(said);
 }
 
-function membersOf({ properties }: Node): Node {
+function membersOf({ properties }: ToolSchemaNode): ToolSchemaNode {
   return isObject(properties) ? properties : {};
 }
 
-function partsOf(node: Node, key: string): readonly unknown[] {
+function partsOf(node: ToolSchemaNode, key: string): readonly unknown[] {
   const parts = node[key];
   return Array.isArray(parts) ? parts : [];
 }

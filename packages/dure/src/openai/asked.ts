@@ -186,11 +186,11 @@ const TEXT_PARTS: ReadonlySet<string> = new Set(["text", "input_text", "output_t
 // --- asked tools
 
 type ChatTools = NonNullable<OpenAiChatBody["tools"]>;
-type ToolChoice = OpenAiChatBody["tool_choice"];
+type AskedToolChoice = OpenAiChatBody["tool_choice"];
 
 interface ToolsBody {
   readonly tools?: ChatTools | null | undefined;
-  readonly tool_choice?: ToolChoice;
+  readonly tool_choice?: AskedToolChoice;
   readonly parallel_tool_calls?: boolean | null | undefined;
 }
 
@@ -227,7 +227,7 @@ function assertGiven(name: string, tools: readonly ToolSpec[]): void {
   throw fieldError("REQUEST_INVALID", "tool_choice", `names "${name}", which is no tool of these`);
 }
 
-function choiceOf(choice: ToolChoice): CallerTools["choice"] {
+function choiceOf(choice: AskedToolChoice): CallerTools["choice"] {
   if (choice === undefined || choice === null) return undefined;
   if (choice === "auto" || choice === "none" || choice === "required") return choice;
   if (typeof choice === "object" && choice.type === "function") {

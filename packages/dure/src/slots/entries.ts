@@ -1,5 +1,5 @@
 import type { SlotContext, SlotRead, SlotSpec, SlotSpecs, SlotValue } from "./form.ts";
-import type { Entry, FormState, FormTask, SlotErrors, SlotValues } from "./form-state.ts";
+import type { FormEntry, FormState, FormTask, SlotErrors, SlotValues } from "./form-state.ts";
 import { Doubt, UNSURE, type Judged } from "./referee.ts";
 import { namesATime } from "../parse/days/when.ts";
 import { moveStage, type Stage } from "./stages.ts";
@@ -16,7 +16,7 @@ export type NewValue = Exclude<Judged, undefined> | { readonly raw: unknown };
 export type NewValues = Readonly<Record<string, NewValue>>;
 
 /** An entry before its first value. */
-export const NO_ENTRY: Entry = { slots: {}, slot_errors: {}, derived: {}, doubts: {} };
+export const NO_ENTRY: FormEntry = { slots: {}, slot_errors: {}, derived: {}, doubts: {} };
 
 /**
  * Entries of one flow. A longer list is not read as one message any more; the person is asked to
@@ -28,13 +28,18 @@ export const MAX_ENTRIES = 20;
  * An entry with these values. One that is not taken removes the old one (who tried to change an
  * amount must not confirm the former one) and leaves its error. Pure.
  */
-export function withValues(entry: Entry, values: NewValues, context: FormContext): Entry {
+export function withValues(entry: FormEntry, values: NewValues, context: FormContext): FormEntry {
   let next = entry;
   for (const [slot, value] of Object.entries(values)) next = withValue(next, slot, value, context);
   return next;
 }
 
-function withValue(entry: Entry, slot: string, value: NewValue, context: FormContext): Entry {
+function withValue(
+  entry: FormEntry,
+  slot: string,
+  value: NewValue,
+  context: FormContext,
+): FormEntry {
   const empty = withoutSlot(entry, slot);
   if (value instanceof Doubt) {
     const options = value.error === UNSURE ? value.options : [];
@@ -59,10 +64,10 @@ function isNothing(raw: unknown): boolean {
 
 /** An entry whose person leaves a slot empty: one of `askOnce` is not asked for again. Pure. */
 export function leftEmpty(
-  entry: Entry,
+  entry: FormEntry,
   slot: string,
   { specs }: Pick<FormContext, "specs">,
-): Entry {
+): FormEntry {
   const empty = withoutSlot(entry, slot);
   if (!specs[slot]?.askOnce) return empty;
   return { ...empty, declined: [...new Set([...(entry.declined ?? []), slot])] };
@@ -70,9 +75,9 @@ export function leftEmpty(
 
 /** An entry without what was known of a slot, and without its error. Pure. */
 export function withoutSlot(
-  { slots, slot_errors, derived, doubts, declined }: Entry,
+  { slots, slot_errors, derived, doubts, declined }: FormEntry,
   slot: string,
-): Entry {
+): FormEntry {
   return {
     declined,
     slots: without(slots, slot),
@@ -91,13 +96,13 @@ function without<Value>(
 }
 
 /** The current entry of a form. Pure. */
-export function currentOf({ slots, meta }: FormState): Entry {
+export function currentOf({ slots, meta }: FormState): FormEntry {
   const { slot_errors: errors, derived, doubts, declined } = meta;
   return { slots, slot_errors: withoutUnclear(errors), derived, doubts, declined };
 }
 
 /** An entry that waits, as an entry. Pure. */
-export function entryOf({ derived = {}, doubts = {}, ...task }: FormTask): Entry {
+export function entryOf({ derived = {}, doubts = {}, ...task }: FormTask): FormEntry {
   const { slots, slot_errors, declined } = task;
   return { slots, slot_errors, derived, doubts, declined };
 }
@@ -105,7 +110,7 @@ export function entryOf({ derived = {}, doubts = {}, ...task }: FormTask): Entry
 /** The form with this entry as its current one, in the stage that follows from it. Pure. */
 export function withCurrent(
   state: FormState,
-  { slots, slot_errors, derived, doubts, declined }: Entry,
+  { slots, slot_errors, derived, doubts, declined }: FormEntry,
   context: Pick<FormContext, "specs">,
 ): FormState {
   const { _unclear: unclear } = state.meta.slot_errors;
@@ -180,7 +185,7 @@ export function belongs(spec: SlotSpec, slots: SlotValues): boolean {
 
 /** The values of a whole entry that have no place in it: a limit, of what is a debit card now. Pure. */
 export function foreignSlots(
-  { slots }: Pick<Entry, "slots">,
+  { slots }: Pick<FormEntry, "slots">,
   { specs }: Pick<FormContext, "specs">,
 ): readonly string[] {
   return Object.keys(slots).filter((slot) => specs[slot] && !belongs(specs[slot], slots));
@@ -193,7 +198,7 @@ export function foreignSlots(
 export function missingSlots(
   slots: SlotValues,
   specs: SlotSpecs,
-  declined: Entry["declined"] = [],
+  declined: FormEntry["declined"] = [],
 ): string[] {
   const empty = Object.keys(specs).filter((slot) => slots[slot] === undefined);
   const needed = empty.filter((slot) => isNeeded(specs[slot]!, slots));
@@ -209,7 +214,7 @@ export function askedSlotOf(
   slots: SlotValues,
   errors: SlotErrors,
   specs: SlotSpecs,
-  declined: Entry["declined"] = [],
+  declined: FormEntry["declined"] = [],
 ): string | undefined {
   const wrong = Object.keys(specs).find((slot) => errors[slot] !== undefined);
   return wrong ?? missingSlots(slots, specs, declined)[0];
@@ -258,7 +263,7 @@ export function withoutWrong(
 }
 
 /** An entry as of today: what was stored is looked at again, and not read again. Pure. */
-export function asOfToday(entry: Entry, context: FormContext): Entry {
+export function asOfToday(entry: FormEntry, context: FormContext): FormEntry {
   const errors = validateSlots(entry.slots, context);
   const kept = Object.keys(errors).reduce(withoutSlot, entry);
   return { ...kept, slot_errors: { ...kept.slot_errors, ...errors } };

@@ -26,7 +26,7 @@ export interface DoubtOption {
 export type OpenDoubts = Readonly<Record<string, readonly DoubtOption[]>>;
 
 /** What is known of one entry. */
-export interface Entry {
+export interface FormEntry {
   readonly slots: SlotValues;
   readonly slot_errors: SlotErrors;
   /** By slot: how a value follows from words that do not say it, as it is shown. */
@@ -37,12 +37,12 @@ export interface Entry {
 }
 
 /** An entry that waits: checked when it was said, and again when it becomes the current one. */
-export type FormTask = Pick<Entry, "slots" | "slot_errors"> & Partial<Entry>;
+export type FormTask = Pick<FormEntry, "slots" | "slot_errors"> & Partial<FormEntry>;
 
 /** What is asked before a form goes on, with two buttons. */
 export type OpenChoice =
   /** Whether another entry stands in the place of the current one, or behind it. */
-  | { readonly about: "change-or-add"; readonly entry: Entry; readonly other: string }
+  | { readonly about: "change-or-add"; readonly entry: FormEntry; readonly other: string }
   /** Whether people who were named besides get an entry too. */
   | { readonly about: "passed-over"; readonly names: readonly string[] };
 
@@ -71,9 +71,9 @@ export interface FormState {
   readonly meta: {
     readonly slot_errors: SlotErrors;
     /** Of the current entry; see `Entry`. */
-    readonly derived: Entry["derived"];
+    readonly derived: FormEntry["derived"];
     readonly doubts: OpenDoubts;
-    readonly declined?: Entry["declined"];
+    readonly declined?: FormEntry["declined"];
     readonly choice?: OpenChoice | undefined;
     /** Turns in a row that ended in FILLING and brought nothing new. */
     readonly fill_turns: number;

@@ -111,7 +111,7 @@ export type { KindOptions } from "./kinds/kind.ts";
 export {
   MESSAGE_ERRORS,
   type DoubtOption,
-  type Entry,
+  type FormEntry as Entry,
   type FormResult,
   type FormState,
   type FormTask,

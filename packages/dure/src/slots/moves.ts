@@ -16,7 +16,7 @@ import {
   type NewValues,
 } from "./entries.ts";
 import type { SlotValue } from "./form.ts";
-import type { Entry, FormState, FormTask, OpenChoice } from "./form-state.ts";
+import type { FormEntry, FormState, FormTask, OpenChoice } from "./form-state.ts";
 import type { Move } from "./prompts.ts";
 import { Doubt } from "./referee.ts";
 
@@ -219,7 +219,7 @@ function isBare({ values, clear }: HeldMove): boolean {
 
 // --- what a move does
 
-function changed(entry: Entry, { values, clear }: HeldMove, context: FormContext): Entry {
+function changed(entry: FormEntry, { values, clear }: HeldMove, context: FormContext): FormEntry {
   const left = clear.reduce((one, slot) => leftEmpty(one, slot, context), entry);
   return withValues(left, values, context);
 }
@@ -241,7 +241,7 @@ function inTask(moved: Moved, index: number, move: HeldMove, context: FormContex
   return { ...moved, state: { ...state, tasks: state.tasks.with(index, next) } };
 }
 
-function withTask({ state, added, ...moved }: Moved, entry: Entry): Moved {
+function withTask({ state, added, ...moved }: Moved, entry: FormEntry): Moved {
   const next = { ...state, tasks: [...state.tasks, entry], total: state.total + 1 };
   return { ...moved, state: next, added: [...added, entry] };
 }
@@ -262,7 +262,7 @@ function swapped(
   return withCurrent(next, taking(current, task, slots), context);
 }
 
-function taking(entry: Entry, from: Entry, slots: readonly string[]): Entry {
+function taking(entry: FormEntry, from: FormEntry, slots: readonly string[]): FormEntry {
   let next = slots.reduce(withoutSlot, entry);
   for (const slot of slots) {
     const value = from.slots[slot];

@@ -88,17 +88,20 @@ function scheduleProblems({ config, document }: CheckedConfig): Problem[] {
   });
 }
 
-function textProblem({ plan, text }: HookDeed): { what: string; allowed: string } | undefined {
+function textProblem({
+  plan,
+  text,
+}: ConfiguredHookDeed): { what: string; allowed: string } | undefined {
   if (plan !== undefined || text !== undefined) return undefined;
   return { what: "has no text", allowed: "text: what is said, or asked" };
 }
 
 /** What both hooks and schedules do. */
-type HookDeed = Pick<HookSettings, "room" | "agent" | "target" | "plan" | "text">;
+type ConfiguredHookDeed = Pick<HookSettings, "room" | "agent" | "target" | "plan" | "text">;
 
 /** Pure. */
 function hookProblem(
-  { room, agent, target, plan, text }: HookDeed,
+  { room, agent, target, plan, text }: ConfiguredHookDeed,
   rooms: readonly string[],
 ): { what: string; allowed: string } | undefined {
   const deeds = [room, agent ?? target, plan].filter((deed) => deed !== undefined);

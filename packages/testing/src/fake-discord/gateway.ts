@@ -111,7 +111,7 @@ export interface GatewayPacket {
 export type AlterPacket = (packet: GatewayPacket) => unknown;
 
 /** A bot's stream of events; lives longer than the connection that carries it. */
-interface GatewaySession {
+interface FakeGatewaySession {
   readonly id: string;
   readonly bot: BotAccount;
   readonly intents: number;
@@ -129,7 +129,7 @@ interface GatewaySession {
 export class Gateway {
   readonly #options: GatewayOptions;
   readonly #server = new WebSocketServer({ noServer: true, maxPayload: 1024 * 1024 });
-  readonly #sessions = new Map<string, GatewaySession>();
+  readonly #sessions = new Map<string, FakeGatewaySession>();
   readonly #connections = new Set<Connection>();
   readonly #identifies = new Map<string, number[]>();
   readonly #losing = new Set<string>();
@@ -297,7 +297,7 @@ export class Gateway {
     if (!this.#mayIdentify(bot)) return connection.send({ op: OP.invalidSession, d: false });
     if (this.#usesUpLast(bot)) return this.revoke(bot);
 
-    const session: GatewaySession = {
+    const session: FakeGatewaySession = {
       id: `session-${this.#options.world.snowflake()}`,
       bot,
       intents,
@@ -370,7 +370,7 @@ export class Gateway {
    * Source: "Gateway Events: Ready": guilds come as unavailable, then each as GUILD_CREATE, in the
    * platform's own time.
    */
-  #welcome(session: GatewaySession): void {
+  #welcome(session: FakeGatewaySession): void {
     const { world, url, clock, guildsAfterMs } = this.#options;
     const { bot } = session;
     const guilds = [...world.guilds.values()].filter((guild) => guild.members.has(bot.user.id));
@@ -391,7 +391,7 @@ export class Gateway {
     else clock.after(guildsAfterMs, () => this.#showGuilds(session, guilds));
   }
 
-  #showGuilds(session: GatewaySession, guilds: readonly Guild[]): void {
+  #showGuilds(session: FakeGatewaySession, guilds: readonly Guild[]): void {
     const { world } = this.#options;
     const { bot } = session;
 
@@ -410,7 +410,7 @@ export class Gateway {
     }
   }
 
-  #dispatch(session: GatewaySession, type: string, data: unknown): void {
+  #dispatch(session: FakeGatewaySession, type: string, data: unknown): void {
     session.seq++;
     const text = JSON.stringify({ op: OP.dispatch, t: type, s: session.seq, d: data });
     session.events.push({ seq: session.seq, type, text });
@@ -451,14 +451,14 @@ export class Gateway {
     return day;
   }
 
-  #sessionsOf(bot: BotAccount): GatewaySession[] {
+  #sessionsOf(bot: BotAccount): FakeGatewaySession[] {
     return [...this.#sessions.values()].filter((session) => session.bot === bot);
   }
 }
 
 /** One WebSocket: speaks the opcodes, knows its session once it has one. */
 class Connection {
-  session: GatewaySession | undefined;
+  session: FakeGatewaySession | undefined;
   readonly #socket: WebSocket;
   readonly #gateway: Gateway;
   readonly #options: GatewayOptions;

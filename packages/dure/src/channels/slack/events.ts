@@ -182,10 +182,10 @@ export class SlackEvents {
   }
 }
 
-type PlaceChange = Parameters<ChannelPort["placeChanged"]>[1];
+type SlackPlaceChange = Parameters<ChannelPort["placeChanged"]>[1];
 
 /** Pure. Undefined: it concerns another member. */
-function changeOf(event: ChannelEvent, self: string | undefined): PlaceChange | undefined {
+function changeOf(event: ChannelEvent, self: string | undefined): SlackPlaceChange | undefined {
   const id = typeof event.channel === "string" ? event.channel : event.channel.id;
   const place: PlaceAddress = { adapter: SLACK, channel: id };
   switch (event.type) {

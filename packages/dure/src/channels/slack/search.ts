@@ -9,7 +9,7 @@ const CLOCK_SKEW_S = 60;
 export const MOST_SEARCHED = 2000;
 
 /** What is looked for: a message of this app with this key. */
-export interface WantedMessages {
+export interface SlackWantedMessages {
   readonly channel: string;
   readonly threadTs?: string | undefined;
   /** Kind of its metadata. */
@@ -25,7 +25,7 @@ export interface WantedMessages {
  */
 export async function searchMessage(
   api: AppApi,
-  { channel, threadTs, event, key, after }: WantedMessages,
+  { channel, threadTs, event, key, after }: SlackWantedMessages,
   signal: AbortSignal,
 ): Promise<FoundOnPlatform> {
   const { userId, botId } = await api.whoAmI(signal);

@@ -72,7 +72,7 @@ export const skip: CommandSpec = {
   },
 };
 
-interface LogOptions extends CommonOptions {
+interface PortLogOptions extends CommonOptions {
   readonly member?: Member;
   readonly search?: string;
 }
@@ -92,7 +92,7 @@ export const log: CommandSpec = {
       .argument("<port>")
       .addOption(new Option("--member <member>", "one member alone").choices(MEMBERS))
       .option("--search <text>", "lines that hold these words"),
-  run: (context) => async (id: string, port: string, options: LogOptions) => {
+  run: (context) => async (id: string, port: string, options: PortLogOptions) => {
     const { member, search } = options;
     const { showTranscript } = await import("../plan-log.ts");
     const command = await clientCommand(context, options);

@@ -2,7 +2,7 @@ import { withTimeout } from "../../kernel/clock.ts";
 import { ownTroubleOf } from "../../durable/passing.ts";
 import { codeOf, DureError, messageOf } from "../../kernel/errors.ts";
 import { jsonCopy, type Json } from "../../kernel/json.ts";
-import type { ModelMessage, ToolCall, ToolSpec } from "../../models/model.ts";
+import type { ModelMessage, ToolCall, ToolSpec, ToolMessage } from "../../models/model.ts";
 import { inToolSpan } from "../../models/telemetry.ts";
 import type { Agent } from "./agent.ts";
 import type { AgentRunEnvironment } from "./agent-environment.ts";
@@ -414,8 +414,6 @@ interface AboutCall {
   readonly callId: string;
   readonly name: string;
 }
-
-type ToolMessage = Extract<ModelMessage, { role: "tool" }>;
 
 function outcomeMessage(about: AboutCall, outcome: EffectOutcome<unknown>): ToolMessage {
   return toolMessage(about, resultOf(outcome), outcome.status === "done" ? undefined : true);

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { DureError } from "../../kernel/errors.ts";
 import { canonicalJson, type Json } from "../../kernel/json.ts";
-import type { KeptResult, ModelMessage } from "../../models/model.ts";
+import type { KeptResult, ToolMessage } from "../../models/model.ts";
 import { cutResult } from "./bounded.ts";
 import { tool, type AnyTool } from "./tool.ts";
 
@@ -18,8 +18,6 @@ const MAX_SEARCH = 200;
 const HEAD_SHARE = 0.75;
 /** Bytes of the line between beginning and end. */
 const LINE_BYTES = 400;
-
-type ToolMessage = Extract<ModelMessage, { role: "tool" }>;
 
 /** A result as the model reads it. */
 type ShownResult = Pick<ToolMessage, "result" | "kept">;

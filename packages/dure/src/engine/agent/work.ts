@@ -1,6 +1,6 @@
 import type { Json } from "../../kernel/json.ts";
 import { estimateTokens } from "../../models/prices.ts";
-import type { ModelAnswer, ModelMessage, ToolCall } from "../../models/model.ts";
+import type { ModelAnswer, ModelMessage, ToolCall, ToolMessage } from "../../models/model.ts";
 import type { EffectOutcome } from "../turn/turn-context.ts";
 import { shortened } from "./kept-result.ts";
 import { quoted } from "../../kernel/quoted.ts";
@@ -172,8 +172,6 @@ export class Transcript {
     return this.#known.get(id) ?? NOT_MADE;
   }
 }
-
-type ToolMessage = Extract<ModelMessage, { role: "tool" }>;
 
 /** A call whose outcome is known. */
 interface KnownCall {

@@ -35,7 +35,7 @@ const MODULES = [
 ] as const;
 
 /** Chooses the flow. */
-export type ServiceRouter = NonNullable<ServiceOptions["router"]>;
+export type FolderRouter = NonNullable<ServiceOptions["router"]>;
 
 /** One named export, and the module that has it. */
 interface Exported {
@@ -78,8 +78,8 @@ export class FolderExports {
   }
 
   /** What makes a router: a function itself, or a class that has `route`. */
-  routers(): Record<string, () => ServiceRouter> {
-    return this.#makers("route") as Record<string, () => ServiceRouter>;
+  routers(): Record<string, () => FolderRouter> {
+    return this.#makers("route") as Record<string, () => FolderRouter>;
   }
 
   states(): Record<string, z.ZodType | StateDefinition> {

@@ -15,7 +15,7 @@ import {
   readExports,
   type FolderExports,
   type ManagerExport,
-  type ServiceRouter,
+  type FolderRouter,
 } from "./folder-exports.ts";
 import { importModule } from "./import-module.ts";
 import { serviceSchema } from "./service-schema.ts";
@@ -195,7 +195,7 @@ function readFlows(reading: FileReading): Pick<ServiceParts, "flows" | "router" 
   return { flows, ...compacted({ router: readRouter(reading), completed }) };
 }
 
-function readRouter(reading: FileReading): ServiceRouter | undefined {
+function readRouter(reading: FileReading): FolderRouter | undefined {
   const { router } = reading.file.flows;
   if (typeof router === "object") return routerOf(router, reading);
 
@@ -207,7 +207,7 @@ function readRouter(reading: FileReading): ServiceRouter | undefined {
 function routerOf(
   table: Readonly<Record<string, string>>,
   { file, document, problems }: FileReading,
-): ServiceRouter {
+): FolderRouter {
   const known = Object.keys(file.flows.handlers);
   for (const [scenario, flow] of Object.entries(table)) {
     if (known.includes(flow)) continue;

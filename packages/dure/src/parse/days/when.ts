@@ -153,14 +153,14 @@ function dayAlone(reading: WhenReading): Reading<IsoDate> {
 
 // --- a day with a time
 
-interface Parts {
+interface WhenParts {
   readonly day: Understood<IsoDate>;
   readonly options: readonly TimeOption[];
   readonly approximate: boolean;
   readonly clock: PersonClock;
 }
 
-function combine(words: string, { day, options, approximate, clock }: Parts): WhenReading {
+function combine(words: string, { day, options, approximate, clock }: WhenParts): WhenReading {
   const all = [day.value, ...day.others].flatMap((date) =>
     options.flatMap(({ time, dayShift }) => {
       const shifted = addDays(date, dayShift);

@@ -18,10 +18,10 @@ export function isYes(words: Words, lexicon: Lexicon): boolean {
 }
 
 /** How a message gives up what was asked about, all of it or the current one. */
-export type SaidRefusal = "no" | "cancel-one" | "cancel-all";
+export type RefusalKind = "no" | "cancel-one" | "cancel-all";
 
 /** The refusal that a message is, from its first word to its last. Pure. */
-export function refusalIn(words: Words, lexicon: Lexicon): SaidRefusal | undefined {
+export function refusalIn(words: Words, lexicon: Lexicon): RefusalKind | undefined {
   if (isWhole(refused(lexicon), words)) return "no";
   const some = withoutAll(words, lexicon.all);
   if (some.length < words.length && some.length > 0) return refusalOfAll(some, lexicon);
@@ -30,7 +30,7 @@ export function refusalIn(words: Words, lexicon: Lexicon): SaidRefusal | undefin
 }
 
 /** 전부 취소해줘, 다 하지 마; but 다 됐어 says that all is well. */
-function refusalOfAll(words: Words, lexicon: Lexicon): SaidRefusal | undefined {
+function refusalOfAll(words: Words, lexicon: Lexicon): RefusalKind | undefined {
   if (isCancel(words, lexicon)) return "cancel-all";
   if (isWhole(refused(lexicon), words)) return "no";
   const isRefused =

@@ -272,7 +272,7 @@ class CallEstimate {
 /** Tools whose names are remembered. */
 const MAX_TOOLS = 500;
 
-interface BegunCall {
+interface AcpBegunCall {
   readonly title: string;
   /** What the agent says of it; it comes again as content. */
   readonly description: string | undefined;
@@ -283,7 +283,7 @@ interface BegunCall {
  * writes it: only the last of them is kept.
  */
 class ToolEntries {
-  readonly #begun = new Map<string, BegunCall>();
+  readonly #begun = new Map<string, AcpBegunCall>();
   readonly #tree: string;
   #waiting: { readonly id: string; readonly entry: TranscriptEntry } | undefined;
 

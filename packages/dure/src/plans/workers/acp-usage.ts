@@ -21,10 +21,13 @@ const quota = z.object({
   }),
 });
 
-type Tokens = WorkerResult["tokens"];
+type AcpTokens = WorkerResult["tokens"];
 
 /** Of two turns. Undefined: neither says it. Pure. */
-export function addUsage(one: Tokens | undefined, other: Tokens | undefined): Tokens | undefined {
+export function addUsage(
+  one: AcpTokens | undefined,
+  other: AcpTokens | undefined,
+): AcpTokens | undefined {
   if (!one || !other) return one ?? other;
   const isEstimate = one.isEstimate === true || other.isEstimate === true ? true : undefined;
 
@@ -46,7 +49,7 @@ export interface UsageReading {
 export function usageIn(
   answer: PromptResponse,
   { ofLastCall = false, calls }: UsageReading,
-): Tokens | undefined {
+): AcpTokens | undefined {
   const tokens = usageTold(answer) ?? quotaTold(answer);
   if (tokens === undefined || tokens.input + tokens.output === 0) return undefined;
   if (!ofLastCall || calls <= 1) return tokens;
@@ -54,7 +57,7 @@ export function usageIn(
   return { input: tokens.input * calls, output: tokens.output * calls, isEstimate: true };
 }
 
-function usageTold(answer: PromptResponse): Tokens | undefined {
+function usageTold(answer: PromptResponse): AcpTokens | undefined {
   const read = usage.safeParse(answer);
   if (!read.success) return undefined;
   const { inputTokens = 0, outputTokens = 0, ...more } = read.data.usage;
@@ -66,7 +69,7 @@ function usageTold(answer: PromptResponse): Tokens | undefined {
   };
 }
 
-function quotaTold(answer: PromptResponse): Tokens | undefined {
+function quotaTold(answer: PromptResponse): AcpTokens | undefined {
   const read = quota.safeParse(answer);
   if (!read.success) return undefined;
   const { input_tokens: input = 0, output_tokens: output = 0 } = read.data._meta.quota.token_count;

@@ -4,10 +4,10 @@ import type { CommitIdentity, Git, GitPlace } from "./git.ts";
 import type { TreeEntry } from "./listing.ts";
 import type { PathKey } from "./paths.ts";
 
-type Waiting = { readonly signal?: AbortSignal | undefined };
+type CommitWaiting = { readonly signal?: AbortSignal | undefined };
 
 /** What a commit says beside its files. */
-export interface CommitAbout extends Waiting {
+export interface CommitAbout extends CommitWaiting {
   readonly parents: readonly string[];
   readonly message: string;
   /** Milliseconds since the epoch. */
@@ -92,7 +92,7 @@ export class CommitWriter {
   async gather(
     base: string,
     commits: readonly string[],
-    { at, signal }: Waiting & { at: number },
+    { at, signal }: CommitWaiting & { at: number },
   ): Promise<readonly string[]> {
     if (commits.length <= MAX_PARENTS) return commits;
     const holding: string[] = [];

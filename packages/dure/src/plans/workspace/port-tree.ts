@@ -16,7 +16,7 @@ import { LeaseFile, type TreeLease } from "./tree-lease.ts";
 import { makePrivateGit } from "./private-git.ts";
 import { type TreeEntry, sameEntry } from "./listing.ts";
 
-type Waiting = { readonly signal?: AbortSignal | undefined };
+type TreeWaiting = { readonly signal?: AbortSignal | undefined };
 
 /** Differences that are mended in one go; they are kept in memory. */
 const AT_ONCE = 20_000;
@@ -91,7 +91,7 @@ export class PortTree {
    */
   async checkout(
     commit: string,
-    { keep = "nothing", signal }: Waiting & { keep?: "nothing" | "ignored" } = {},
+    { keep = "nothing", signal }: TreeWaiting & { keep?: "nothing" | "ignored" } = {},
   ): Promise<void> {
     await onDisk(this.tree, async () => {
       await this.#ensureFolder();
@@ -125,7 +125,7 @@ export class PortTree {
    * Records that the setup is done, together with what it changed beside ignored files. Throws
    * `SETUP_SCATTERED` when that is too much to remember.
    */
-  async markSetup(commit: string, { signal }: Waiting = {}): Promise<SetupRecord> {
+  async markSetup(commit: string, { signal }: TreeWaiting = {}): Promise<SetupRecord> {
     const listing = await this.#store.listing(commit, { signal });
     const scan = await this.#store.scan(this.tree, listing, {
       fileBytes: WHOLE_BYTES,
@@ -158,7 +158,7 @@ export class PortTree {
   async makePrivateGit(
     commit: string,
     scope: WorkerScope,
-    { signal }: Waiting = {},
+    { signal }: TreeWaiting = {},
   ): Promise<void> {
     const folder = this.#folder;
     await makePrivateGit(this.#store, { tree: this.tree, folder, commit, scope, signal });
@@ -175,7 +175,7 @@ export class PortTree {
       repository,
       scratch = this.scratch,
       signal,
-    }: Waiting & { repository: Repository; scratch?: string },
+    }: TreeWaiting & { repository: Repository; scratch?: string },
   ): Promise<Confinement> {
     const listing = await this.#store.listing(commit, { signal });
     return onDisk(this.tree, () =>
@@ -189,7 +189,7 @@ export class PortTree {
    */
   async surroundings(
     commit: string,
-    { repository, signal }: Waiting & { repository: Repository },
+    { repository, signal }: TreeWaiting & { repository: Repository },
   ): Promise<Pick<Confinement, "hidden" | "readOnly">> {
     return confineSurroundings(
       this.#around(repository),
@@ -219,7 +219,7 @@ export class PortTree {
     commit,
     keptBy,
     signal,
-  }: Waiting & {
+  }: TreeWaiting & {
     repository: Repository;
     commit: string;
     keptBy: readonly string[];
@@ -255,7 +255,7 @@ export class PortTree {
    * Paths in which the files differ from those of a commit, but for what the setup left. A tree
    * without any file has nothing to lose.
    */
-  async uncommitted(commit: string, { signal }: Waiting = {}): Promise<readonly string[]> {
+  async uncommitted(commit: string, { signal }: TreeWaiting = {}): Promise<readonly string[]> {
     const listing = await this.#store.listing(commit, { signal });
     const residue = (await this.setup())?.residue ?? new Map();
     const { found } = await this.#store.scan(this.tree, listing, {

@@ -1,7 +1,7 @@
 /** Brings what is said to its platform, each message once and in order. */
 
 import type { Transaction } from "../../durable/database.ts";
-import type { OutsideHandler, ProbeAnswer, Sent } from "../../durable/outbox-handler.ts";
+import type { OutsideHandler, OutboxProbeAnswer, Sent } from "../../durable/outbox-handler.ts";
 import type { Json } from "../../kernel/json.ts";
 import { mergeDuplicateThread } from "./merge-duplicate-thread.ts";
 import {
@@ -211,7 +211,7 @@ export class Delivery {
    * Looks whether an attempt without an answer has arrived. Shortly after it, here, the platform's
    * own memory of the key is enough.
    */
-  async #probe(attempt: DeliveryAttempt, departure: Departure): Promise<ProbeAnswer> {
+  async #probe(attempt: DeliveryAttempt, departure: Departure): Promise<OutboxProbeAnswer> {
     const { adapter, key, signal } = attempt;
     if (departure.kind === "thread") return this.#probeThread(attempt, departure);
     // Edited, taken away or called twice is edited, taken away or called.
@@ -241,7 +241,7 @@ export class Delivery {
   async #probeThread(
     { adapter, key, signal }: DeliveryAttempt,
     { place, exists }: ThreadDeparture,
-  ): Promise<ProbeAnswer> {
+  ): Promise<OutboxProbeAnswer> {
     const thread = await this.#departures.thread(place, key);
     const found = await adapter.findThread({ ...thread, named: exists?.named }, { signal });
     if (found.found !== "yes") return exists ? "unknown" : answerOf(found);
@@ -326,7 +326,7 @@ function isNotFound(error: unknown): boolean {
   return error instanceof ChannelError && error.failure === "not-found";
 }
 
-function answerOf(found: FoundOnPlatform): ProbeAnswer {
+function answerOf(found: FoundOnPlatform): OutboxProbeAnswer {
   if (found.found === "yes") {
     return { status: "happened", result: { platformId: found.platformId } };
   }
