@@ -61,6 +61,7 @@ function deciding(): void {
     author: "p",
     authorKind: "person",
     mentions: [],
+    toPerson: false,
     fromSink: false,
     isNotice: false,
     isReminder: false,

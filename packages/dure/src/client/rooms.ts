@@ -72,7 +72,7 @@ export class RoomsClient {
     return (answer as { readonly files: readonly FileRef[] }).files;
   }
 
-  /** The same `clientId` again is harmless for 24 h. */
+  /** Gives the message's id. The same `clientId` again is harmless for 24 h. */
   async post(
     place: string,
     message: {
@@ -84,13 +84,28 @@ export class RoomsClient {
     },
     options: CallOptions = {},
   ): Promise<string> {
-    return (
-      await this.#http.post<{ messageId: string }>(
-        `/v1/rooms/${encodeURIComponent(place)}/messages`,
-        { ...message, asPerson: this.#asPerson },
-        options,
-      )
-    ).messageId;
+    return (await this.#post(place, message, options)).messageId;
+  }
+
+  /**
+   * Says something in the thread below a message of a web room, and gives the thread's id as `place`.
+   * The thread is made when it is not there; below a message of a thread, it is that thread.
+   */
+  postBelow(
+    place: string,
+    message: Parameters<RoomsClient["post"]>[1] & { below: string },
+    options: CallOptions = {},
+  ): Promise<{ messageId: string; place: string }> {
+    return this.#post(place, message, options);
+  }
+
+  #post(
+    place: string,
+    message: object,
+    options: CallOptions,
+  ): Promise<{ messageId: string; place: string }> {
+    const path = `/v1/rooms/${encodeURIComponent(place)}/messages`;
+    return this.#http.post(path, { ...message, asPerson: this.#asPerson }, options);
   }
 
   async markRead(place: string, seq: number, options: CallOptions = {}): Promise<void> {

@@ -30,6 +30,7 @@ export const ROLE_REASONS = {
   },
   mentioned: { ko: "이 에이전트가 멘션되었어요.", en: "This agent is mentioned." },
   "others-mentioned": { ko: "다른 에이전트가 멘션되었어요.", en: "Other agents are mentioned." },
+  "to-a-person": { ko: "다른 사람에게 한 말이에요.", en: "It speaks to another person." },
   participant: { ko: "이 스레드의 참여자예요.", en: "It takes part in this thread." },
   "not-in-thread": { ko: "이 스레드의 참여자가 아니에요.", en: "It takes no part in this thread." },
   "thread-not-open": { ko: "이 스레드는 열려 있지 않아요.", en: "This thread is not open." },

@@ -55,6 +55,8 @@ export interface OpenPlace extends Place {
   /** The database's clock, milliseconds since the epoch. */
   readonly now: number;
   readonly participants: readonly string[];
+  /** Agents that have left the thread, or were taken out of it. */
+  readonly departed: readonly string[];
   /** Agent messages since a person or a `collaborate` spoke. */
   readonly agentMessages: number;
   /** When the newest agent messages were posted, milliseconds since the epoch, oldest first. */
@@ -74,6 +76,7 @@ export interface PlaceRow extends RowOf<
 export interface OpenPlaceRow extends PlaceRow {
   readonly now: number;
   readonly participants: readonly string[];
+  readonly departed: readonly string[];
   readonly agent_messages: number;
   readonly recent_ms: readonly number[];
 }
@@ -142,6 +145,7 @@ export function openPlaceOf(row: OpenPlaceRow): OpenPlace {
     ...placeOf(row),
     now: row.now,
     participants: row.participants,
+    departed: row.departed,
     agentMessages: row.agent_messages,
     recent: row.recent_ms,
   };

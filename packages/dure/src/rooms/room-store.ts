@@ -88,6 +88,11 @@ export class RoomStore {
     return row && messageOf(row);
   }
 
+  /** Whether the agent took part in the thread. It does no more, until it is named there again. */
+  async depart(tx: Transaction, thread: string, agent: string): Promise<boolean> {
+    return (await tx.query(DEPART, [thread, agent])).length > 0;
+  }
+
   /** A message has other words, or other buttons. */
   async emitEdited(tx: Queryable, room: string, message: string): Promise<void> {
     await this.emit(tx, [{ type: "room.edited", role: "conversation", room, data: { message } }]);
@@ -285,6 +290,21 @@ const MESSAGE_AT = {
     from dure.room_parts p
     join dure.room_messages m on m.id = p.message
     where p.adapter = $1 and p.platform_id = $2`,
+};
+
+const DEPART = {
+  name: "room.depart",
+  text: `
+    with gone as (
+      delete from dure.participants
+      where place = $1 and agent = $2
+      returning place, agent
+    )
+    update dure.places p
+    set departed = array_append(array_remove(departed, gone.agent), gone.agent)
+    from gone
+    where p.id = gone.place
+    returning p.id`,
 };
 
 /** Rows of rooms age too. Source: docs/spec/collaboration §3, §7, §9. */

@@ -92,6 +92,14 @@ begin
           from jsonb_array_elements_text(v_change->'recent_ms') at
         )
       else recent
+    end,
+    departed = case
+      when departed = '{}' then departed
+      else array(
+        select unnest(departed)
+        except
+        select jsonb_array_elements_text(coalesce(p->'joins', '[]'))
+      )
     end
   where id = v_place
   returning next_seq - 1 into v_seq;

@@ -27,6 +27,7 @@ import { Buttons } from "./orders/buttons.ts";
 import type { ChannelAdapter } from "./channel-adapter.ts";
 import { Collaboration } from "./handover/collaborate.ts";
 import { makeConfiguredPlaces, makeRoomsOf } from "./in/configured-places.ts";
+import { threadBelow } from "./in/platform-places.ts";
 import { Delivery } from "./out/delivery.ts";
 import { channelPlaceId, type Directory } from "./directory.ts";
 import { Inbound } from "./in/inbound.ts";
@@ -213,8 +214,9 @@ export class Rooms {
   }
 
   /**
-   * A person's words in a web room. Throws `PERSON_INVALID`, `MESSAGE_INVALID`, `MESSAGE_TOO_LONG`,
-   * `PLACE_UNKNOWN`, `PLACE_CLOSED`, `ROOM_NOT_OURS`.
+   * A person's words in a web room, or below one of its messages. Throws `PERSON_INVALID`,
+   * `MESSAGE_INVALID`, `MESSAGE_TOO_LONG`, `PLACE_UNKNOWN`, `PLACE_CLOSED`, `ROOM_NOT_OURS`,
+   * `ROOM_MESSAGE_UNKNOWN`.
    */
   async post(
     who: RoomPerson,
@@ -223,11 +225,13 @@ export class Rooms {
       text: string;
       clientId?: string;
       replyTo?: string;
+      /** A message of the place: the words go to the thread below it, made when it is not there. */
+      below?: string;
       files?: readonly string[];
     },
-  ): Promise<{ messageId: string; repeated: boolean }> {
+  ): Promise<{ messageId: string; place: string; repeated: boolean }> {
     checkPerson(who.person, this.directory);
-    const place = assertOurs(await this.place(message.place, who));
+    const place = assertOurs(await this.#spokenIn(message, who));
     const attachments = await this.files.attachmentsOf(place, message.files ?? []);
     const checked = checkText(textOf({ text: message.text, attachments }));
     if (!checked.ok) throw textRefused(checked.because);
@@ -243,7 +247,15 @@ export class Rooms {
       replyTo: message.replyTo,
       attachments,
     };
-    return this.#talk.hear(place.id, heard, agents);
+    return { ...(await this.#talk.hear(place.id, heard, agents)), place: place.id };
+  }
+
+  async #spokenIn(to: { place: string; below?: string }, who: RoomPerson): Promise<Place> {
+    const place = await this.place(to.place, who);
+    if (to.below === undefined) return place;
+    const above = await this.message(to.below, who);
+    if (above.place !== place.id) throw messageUnknown(to.below);
+    return threadBelow(this.#setting, assertOurs(place), above);
   }
 
   /**

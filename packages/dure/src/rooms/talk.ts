@@ -32,6 +32,7 @@ import type { RoomLimits } from "./limits.ts";
 import { orderingOf, partKey, partLength, topicOf } from "./out/notices.ts";
 import { findMentions, renderMentions } from "./decide/mentions.ts";
 import { asideOf, listenersIn, membersAmong } from "./decide/bystanders.ts";
+import { agentsAbove, agentsOfReply, speaksToPerson } from "./decide/continuing.ts";
 import type { OpenPlace, Place } from "./place.ts";
 import { carryFiles, showFiles, type PlaceAttachment } from "./look/place-files.ts";
 import type { RoleDecision } from "./decide/role.ts";
@@ -90,8 +91,8 @@ export interface IncomingMessage {
   readonly author: string;
   readonly authorName: string;
   readonly text: string;
-  /** An agent whose message is answered, where dure has no record of that message. */
-  readonly repliedTo?: string | undefined;
+  /** Agents whose message is answered, where dure has no record of that message. */
+  readonly repliedTo?: readonly string[] | undefined;
   readonly platformId?: string | undefined;
   readonly clientId?: string | undefined;
   readonly replyTo?: string | undefined;
@@ -267,21 +268,29 @@ export class Talk {
 
   async #hearIn(
     tx: Transaction,
-    place: OpenPlace,
+    found: OpenPlace,
     heard: IncomingMessage,
     { agents, onlyRecord }: { agents: readonly string[]; onlyRecord: boolean },
   ): Promise<HeardResult> {
-    const known = await this.#knownMessage(tx, place, heard);
+    const known = await this.#knownMessage(tx, found, heard);
     const fresh = agents.filter((agent) => !known?.roles[agent]);
     if (known && (fresh.length === 0 || heard.clientId !== undefined)) {
       return { messageId: known.id, repeated: true, unheeded: [] };
     }
-    if (!known && place.state === "closed") {
-      throw placeClosed(place, "Write somewhere else.");
+    if (!known && found.state === "closed") {
+      throw placeClosed(found, "Write somewhere else.");
     }
 
     // The account that heard it first may not have known yet whose account is mentioned.
-    const mentions = await this.#mentionedIn(tx, heard);
+    const replied =
+      heard.replyTo === undefined
+        ? undefined
+        : await this.#setting.store.message(heard.replyTo, tx);
+    const mentions = this.#mentionedIn(heard, replied);
+    const toPerson =
+      mentions.length === 0 && (await speaksToPerson(tx, found, { ...heard, replied }));
+    const joins = known ? [] : await this.#joinsBelow(tx, found, heard);
+    const place = joins.length > 0 ? { ...found, participants: joins } : found;
     const message = known
       ? { ...known, mentions: [...new Set([...known.mentions, ...mentions])] }
       : messageOf({ ...heard, authorName: nameFromOutside(heard, this.#setting) }, place, mentions);
@@ -295,7 +304,7 @@ export class Talk {
     const hearing = await membersAmong(fresh, { tx, place, message, directory });
     const unheeded = await this.#write(
       tx,
-      { place, message, step, agents: hearing },
+      { place, message, step, agents: hearing, joins, toPerson },
       { known: known !== undefined, row: rowOfHeard(message, heard), onlyRecord, bystanders },
     );
     const files = (heard.attachments ?? []).flatMap((one) => ("file" in one ? [one.file] : []));
@@ -341,18 +350,32 @@ export class Talk {
   }
 
   /**
-   * The agents that the text names, in its order, then the agent whose message it answers: the same
-   * on every platform. Source: docs/spec/collaboration §2.
+   * The agents that the text names, in its order, then those that it answers: the same on every
+   * platform. Source: docs/spec/collaboration §2.
    */
-  async #mentionedIn(
-    tx: Transaction,
-    { text, replyTo, repliedTo }: IncomingMessage,
-  ): Promise<readonly string[]> {
+  #mentionedIn(
+    { text, author, repliedTo = [] }: IncomingMessage,
+    replied: StoredMessage | undefined,
+  ): readonly string[] {
     const named = findMentions(text, this.#setting.directory.names).agents;
-    const replied =
-      replyTo === undefined ? undefined : await this.#setting.store.message(replyTo, tx);
-    const answered = replied ? agentOf(replied) : repliedTo;
-    return answered === undefined ? named : [...new Set([...named, answered])];
+    if (replied?.authorKind === "person" && named.length > 0) return named;
+    const answered = replied ? agentsOfReply(replied, author) : repliedTo;
+    return [...new Set([...named, ...answered])];
+  }
+
+  /**
+   * In a thread without participants: the agents of the message above it. A conversation goes on
+   * where people continue it. Source: docs/spec/collaboration §2.
+   */
+  async #joinsBelow(
+    tx: Transaction,
+    place: OpenPlace,
+    { author }: IncomingMessage,
+  ): Promise<readonly string[]> {
+    if (place.participants.length > 0) return [];
+    const { directory } = this.#setting;
+    const above = await agentsAbove(tx, place, author);
+    return above.filter((agent) => directory.account(place.adapter, agent) !== undefined);
   }
 
   /**
@@ -508,11 +531,6 @@ export const LIFT = {
   label: "Lift",
   style: "primary",
 } as const;
-
-/** The agent whose words a stored message has. */
-function agentOf({ authorKind, author }: StoredMessage): string | undefined {
-  return authorKind === "agent" ? author : undefined;
-}
 
 function messageOf(
   { authorKind, author, authorName, text }: IncomingMessage,

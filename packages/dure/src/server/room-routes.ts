@@ -195,13 +195,13 @@ function postMessage(app: RouteApp, rooms: Rooms): void {
       },
     },
     async (request, reply) => {
-      const { text, thread_id, client_id, reply_to, files, as_person } = request.body;
+      const { text, thread_id, client_id, reply_to, below, files, as_person } = request.body;
       const who = speakerOf(request, rooms, as_person);
       const place = thread_id ?? request.params.room;
-      const options = onlyDefined({ clientId: client_id, replyTo: reply_to, files });
+      const options = onlyDefined({ clientId: client_id, replyTo: reply_to, below, files });
       const posted = await rooms.post(who, { place, text, ...options });
 
-      return reply.code(202).send({ message_id: posted.messageId });
+      return reply.code(202).send({ message_id: posted.messageId, place: posted.place });
     },
   );
 }

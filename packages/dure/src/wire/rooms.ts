@@ -80,6 +80,9 @@ export const PostBody = z.object({
     .optional()
     .meta({ description: "The same one again within 24 h posts nothing new." }),
   reply_to: z.string().min(1).max(100).optional(),
+  below: z.string().min(1).max(100).optional().meta({
+    description: "A message of the room: this goes to the thread below it, made when it is new.",
+  }),
   files: z
     .array(z.string().min(1).max(100))
     .max(10)
@@ -136,6 +139,9 @@ export const StoppedAnswer = z.object({
   jobs: z.number().meta({ description: "Jobs that were asked for there; they are cancelled." }),
 });
 export const ThreadJson = PlaceJson.extend({
+  below: z.string().nullable().meta({
+    description: "The message of its channel that it goes on from; null: it stands for itself.",
+  }),
   participants: z.array(z.string()),
   messages: z.number(),
   unread: z.number(),
@@ -308,7 +314,10 @@ export const MessagesAnswer = z.object({
   items: z.array(MessageJson),
   typing: z.array(z.string()).meta({ description: "Agents that are writing." }),
 });
-export const PostedAnswer = z.object({ message_id: z.string() });
+export const PostedAnswer = z.object({
+  message_id: z.string(),
+  place: z.string().meta({ description: "The room or thread where it stands." }),
+});
 export const ThreadsAnswer = z.object({ items: z.array(ThreadJson) });
 export const ResumedAnswer = z.object({ state: z.enum(PLACE_STATES) });
 export const ObservationsAnswer = z.object({ items: z.array(ObservationJson) });

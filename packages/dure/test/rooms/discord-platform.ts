@@ -42,7 +42,8 @@ export interface DiscordStage extends TestPlatform {
 /** The real discord.js against a strict double of the service. `clock`: of the service. */
 export async function discordPlatform({
   clock = systemClock,
-}: { clock?: Clock } = {}): Promise<DiscordStage> {
+  leadJoins = false,
+}: { clock?: Clock; leadJoins?: boolean } = {}): Promise<DiscordStage> {
   const discord = await FakeDiscord.start({ rateLimits: OPEN_LIMITS, identifyWindowMs: 1, clock });
   onTestFinished(() => discord.stop());
   const guild = discord.addGuild("두레");
@@ -85,6 +86,19 @@ export async function discordPlatform({
     apiUrl: discord.url,
     startBetweenBotsMs: 1,
     startPerBotMs: 1,
+    joinsThread: (_place: unknown, { agent }: ChannelAccount) => leadJoins && agent === "ruda",
+  };
+  const postOf = async (team: TestTeam, message: string): Promise<string> => {
+    const [row] = await team.database.query<{ id: string }>(
+      { text: "select platform_id as id from dure.room_parts where message = $1 and part = 0" },
+      [message],
+    );
+    return row!.id;
+  };
+  const threadBelow = async (team: TestTeam, message: string): Promise<FakePlace> => {
+    const id = await postOf(team, message);
+    const [made] = discord.threads(places.general).filter((thread) => thread.id === id);
+    return made ?? personOf("민준").startThread(places.general, "이어서", { from: { id } });
   };
   const personOf = (name: string): FakePerson => {
     const known = people.get(name) ?? discord.addPerson(name);
@@ -125,16 +139,22 @@ export async function discordPlatform({
     say: async (
       team,
       text,
-      { thread, channel = "general", person = "민준", replyToLast = false } = {},
+      { thread, channel = "general", person = "민준", replyToLast = false, replyTo, below } = {},
     ) => {
+      const inChannel = places[channel as keyof typeof places];
       const at =
-        thread === undefined
-          ? places[channel as keyof typeof places]
-          : await eventually(() => placeOf(team, thread));
+        below !== undefined
+          ? await threadBelow(team, below)
+          : thread === undefined
+            ? inChannel
+            : await eventually(() => placeOf(team, thread));
       const mentioned = text.replace(/@(루다|이든|세움|다짐)/g, (_all, name: string) =>
         discord.mention(bots[names.find((id) => NAMES[id] === name)!]),
       );
-      const last = replyToLast ? discord.messages(at).at(-1) : undefined;
+      const replied = replyTo === undefined ? undefined : await postOf(team, replyTo);
+      const last = discord
+        .messages(at)
+        .findLast(({ id }) => (replyToLast && replied === undefined) || id === replied);
       const posted = personOf(person).post(at, mentioned, last && { replyTo: last });
       return eventually(async () => {
         const [row] = await team.database.query<{ message: string; readers: number }>(

@@ -37,4 +37,8 @@ export interface SayOptions {
   readonly person?: string;
   /** As a reply to the newest message of the place, where the platform has replies. */
   readonly replyToLast?: boolean;
+  /** As a reply to this message (dure's id), where the platform has replies. */
+  readonly replyTo?: string;
+  /** In the thread below this message of the channel (dure's id), which is made if it is new. */
+  readonly below?: string;
 }

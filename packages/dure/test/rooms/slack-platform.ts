@@ -99,11 +99,13 @@ export async function slackPlatform({
           names.map(() => "ready"),
         ),
       ),
-    say: async (team, text, { thread, channel = "general", person = "민준" } = {}) => {
+    say: async (team, text, { thread, channel = "general", person = "민준", below } = {}) => {
       const at =
-        thread === undefined
-          ? { channel: places[channel as keyof typeof places] }
-          : await eventually(() => placeIn(team, thread));
+        below !== undefined
+          ? { channel: places.general, threadTs: await tsOf(team, below) }
+          : thread === undefined
+            ? { channel: places[channel as keyof typeof places] }
+            : await eventually(() => placeIn(team, thread));
       const mentioned = text.replace(/@(루다|이든|세움|다짐)/g, (_all, name: string) =>
         slack.mention(apps[names.find((id) => NAMES[id] === name)!]),
       );
@@ -148,6 +150,14 @@ export class PickySlack extends SlackAdapter {
   override async connect(account: ChannelAccount, options: { signal: AbortSignal }): Promise<void> {
     if (this.#connected.includes(account.id)) await super.connect(account, options);
   }
+}
+
+async function tsOf({ database }: TestTeam, message: string): Promise<string> {
+  const [row] = await database.query<{ id: string }>(
+    { text: "select platform_id as id from dure.room_parts where message = $1 and part = 0" },
+    [message],
+  );
+  return row!.id.split(":")[1]!;
 }
 
 /** A place of dure as the double knows it. */

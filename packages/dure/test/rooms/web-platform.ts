@@ -26,7 +26,7 @@ export function webPlatform(): TestPlatform {
     say: async (
       team,
       text,
-      { thread, channel = "general", person = "민준", replyToLast = false } = {},
+      { thread, channel = "general", person = "민준", replyToLast = false, replyTo, below } = {},
     ) => {
       const place = thread ?? `web:${channel}`;
       const last = replyToLast
@@ -35,7 +35,13 @@ export function webPlatform(): TestPlatform {
       return (
         await team.rooms.post(
           { tenant: "", person },
-          { place, text, ...(last && { replyTo: last.id }) },
+          {
+            place,
+            text,
+            ...(last && { replyTo: last.id }),
+            ...(replyTo !== undefined && { replyTo }),
+            ...(below !== undefined && { below }),
+          },
         )
       ).messageId;
     },

@@ -1,4 +1,5 @@
 import type { Migration } from "../release.ts";
+import { sql as conversationsGoOn } from "./0002-conversations-go-on.sql.ts";
 import { sql as a2a } from "./a2a.sql.ts";
 import { sql as access } from "./access.sql.ts";
 import { sql as budgets } from "./budgets.sql.ts";
@@ -34,4 +35,7 @@ const BASELINE = [
  * Every migration of dure's schema, in order. Append only: an applied migration never changes. A
  * new one is a file `0002-name.sql.ts` in this folder.
  */
-export const MIGRATIONS: readonly Migration[] = [{ id: 1, name: "baseline", sql: BASELINE }];
+export const MIGRATIONS: readonly Migration[] = [
+  { id: 1, name: "baseline", sql: BASELINE },
+  { id: 2, name: "conversations-go-on", sql: conversationsGoOn },
+];

@@ -26,6 +26,7 @@ const facts: BackgroundFacts = {
   } as unknown as StoredMessage,
   participants: [],
   heard: [],
+  above: [],
 };
 
 test("fifty records of the longest characters fit: the oldest are left out, and no record is cut", () => {

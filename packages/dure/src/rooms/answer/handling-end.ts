@@ -134,9 +134,9 @@ export class HandlingEnd {
 
   /** After its farewell: an agent that says something in a thread takes part in it. */
   async #leave(tx: Transaction, place: OpenPlace, agent: string): Promise<void> {
-    const left = await tx.query(LEAVE, [place.id, agent]);
-    if (left.length > 0) {
-      await this.#setting.store.emit(tx, [
+    const { store } = this.#setting;
+    if (await store.depart(tx, place.id, agent)) {
+      await store.emit(tx, [
         {
           type: "room.left",
           role: "system",
@@ -257,13 +257,6 @@ const LED_TO = {
     join dure.room_questions q on q.escalation = answer.input->'escalation'->>'id'
     join dure.room_messages asking on asking.id = q.message
     where answer.turn_id = $1 and asking.reply_to is not null`,
-};
-const LEAVE = {
-  name: "handling.leave",
-  text: `
-    delete from dure.participants
-    where place = $1 and agent = $2
-    returning agent`,
 };
 const PREVIOUS_OWN = {
   name: "handling.previous_own",

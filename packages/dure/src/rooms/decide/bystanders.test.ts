@@ -63,6 +63,7 @@ function said(mentions: readonly string[], participants: readonly string[]): Spo
       awayUntil: null,
       now: 0,
       participants,
+      departed: [],
       agentMessages: 0,
       recent: [],
     },

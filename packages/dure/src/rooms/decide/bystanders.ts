@@ -14,7 +14,7 @@ import { orderingOf, topicOf } from "../out/notices.ts";
 export interface Aside {
   /** They record it, as every agent that does not answer. */
   readonly records: ReadonlyMap<string, RoleDecision>;
-  /** It names them: their accounts are called to the thread, and read it there themselves. */
+  /** It is for them: their accounts are called to the thread, and read it there themselves. */
   readonly calls: readonly NewEntry[];
 }
 
@@ -35,7 +35,7 @@ export function asideOf(
     records: new Map(decided.filter(([, { role }]) => role === "OBSERVER")),
     // Who takes part is in the thread already.
     calls: decided
-      .filter(([agent, { because }]) => because === "mentioned" && !takesPart(place, agent))
+      .filter(([agent, { role }]) => role === "HANDLER" && !isThere(spoken, agent))
       .flatMap(([agent]) => {
         const account = setting.directory.account(place.adapter, agent);
         if (!account) return [];
@@ -50,8 +50,8 @@ export function asideOf(
   };
 }
 
-function takesPart({ participants }: SpokenMessage["place"], agent: string): boolean {
-  return participants.includes(agent);
+function isThere({ place, joins = [] }: SpokenMessage, agent: string): boolean {
+  return place.participants.includes(agent) && !joins.includes(agent);
 }
 
 /** Agents that may read a thread of this platform and are perhaps not in it. */

@@ -19,6 +19,10 @@ export interface SpokenMessage {
   /** What the guards say. */
   readonly step: GuardStep;
   readonly agents: readonly string[];
+  /** A person speaks to another person. */
+  readonly toPerson?: boolean | undefined;
+  /** Participants of the place that it has since this message: they speak above the thread. */
+  readonly joins?: readonly string[] | undefined;
 }
 
 /** What one message makes of the agents that hear it. */
@@ -32,7 +36,7 @@ export interface Consequences {
 }
 
 export function decideIn(
-  { place, message, step, agents }: SpokenMessage,
+  { place, message, step, agents, toPerson = false }: SpokenMessage,
   { directory, allowBots }: { directory: Directory; allowBots: boolean },
 ): ReadonlyMap<string, RoleDecision> {
   const channel = directory.channelOf(place.kind === "thread" ? (place.parent ?? "") : place.id);
@@ -41,6 +45,7 @@ export function decideIn(
       author: message.author,
       authorKind: message.authorKind,
       mentions: message.mentions,
+      toPerson,
       fromSink: message.mark === "sink" || place.isSink,
       isNotice: message.mark === "notice",
       isReminder: message.mark === "reminder",
@@ -63,7 +68,7 @@ export function decideIn(
 /** `onlyRecord`: the message is too old to be answered. Pure. */
 export function consequencesOf(
   decisions: ReadonlyMap<string, RoleDecision>,
-  { place, message }: SpokenMessage,
+  { place, message, joins = [] }: SpokenMessage,
   {
     onlyRecord,
     secondaryWaitMs,
@@ -79,7 +84,7 @@ export function consequencesOf(
     roles: Object.fromEntries(
       decided.map(([agent, decision]) => [agent, storedRole(decision, place.now)]),
     ),
-    joins: decided.filter(([, { joins }]) => joins).map(([agent]) => agent),
+    joins: [...joins, ...decided.filter(([, decision]) => decision.joins).map(([agent]) => agent)],
     observers: decided.filter(([, { role }]) => role === "OBSERVER").map(([agent]) => agent),
     handlings: handlers.map(([agent, { rank }]) => ({
       id: handlingId(message.id, agent),

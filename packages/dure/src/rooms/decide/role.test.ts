@@ -261,6 +261,7 @@ interface Case {
   seen: boolean;
   allowed: boolean;
   allowBots: boolean;
+  toPerson: boolean;
 }
 
 const RULES: readonly (readonly [rule: string, when: (given: Case) => boolean, then: string])[] = [
@@ -295,6 +296,7 @@ const RULES: readonly (readonly [rule: string, when: (given: Case) => boolean, t
   ],
   ["7 later", (given) => addressed(given).includes("me"), "HANDLER SECONDARY mentioned"],
   ["8", (given) => addressed(given).length > 0, "OBSERVER others-mentioned"],
+  ["8a", (given) => given.toPerson, "OBSERVER to-a-person"],
   ["9", (given) => given.at === "thread-in" && given.state === "open", "HANDLER participant"],
   [
     "9 a person wakes",
@@ -332,8 +334,15 @@ test("every combination of place, state, mentions, author and marks follows the 
 
   expect(differing.slice(0, 3)).toEqual([]);
   expect([...used].sort()).toEqual(RULES.map(([rule]) => rule).sort()); // no rule is dead
-  expect(count).toBe(7 * 4 * 7 * 4 * 64);
+  expect(count).toBe(7 * 4 * 7 * 4 * 128);
 });
+
+const PAIRS = [
+  [false, false],
+  [false, true],
+  [true, false],
+  [true, true],
+] as const;
 
 function* everyCase(): Generator<Case> {
   const flags = [false, true];
@@ -362,7 +371,7 @@ function* everyCase(): Generator<Case> {
               for (const reminder of flags) {
                 for (const seen of flags) {
                   for (const allowed of flags) {
-                    for (const allowBots of flags) {
+                    for (const [allowBots, toPerson] of PAIRS) {
                       yield {
                         at,
                         state,
@@ -374,6 +383,7 @@ function* everyCase(): Generator<Case> {
                         seen,
                         allowed,
                         allowBots,
+                        toPerson,
                       };
                     }
                   }
@@ -392,6 +402,7 @@ function messageOf(given: Case): Addressing {
     author: { person: "kim", me: "me", agent: "author", "foreign-bot": "weather" }[given.by],
     authorKind: given.by === "person" ? "person" : given.by === "foreign-bot" ? "foreign" : "agent",
     mentions: given.named,
+    toPerson: given.toPerson,
     fromSink: given.sink,
     isNotice: given.notice,
     isReminder: given.reminder,
@@ -434,6 +445,7 @@ function aMessage(given: Partial<Addressing> = {}): Addressing {
     author: "kim",
     authorKind: "person",
     mentions: [],
+    toPerson: false,
     fromSink: false,
     isNotice: false,
     isReminder: false,

@@ -27,6 +27,8 @@ export interface Addressing {
   readonly authorKind: AuthorKind;
   /** Agents in the order in which the text first names them, each once (`findMentions`). */
   readonly mentions: readonly AgentId[];
+  /** A person answers another person, or calls one first. */
+  readonly toPerson: boolean;
   /** Stands in a sink's thread or carries the sink's mark. */
   readonly fromSink: boolean;
   /** dure itself wrote it in an agent's name, such as the line that tells of a guard. */
@@ -78,6 +80,7 @@ export function decideRole(self: AgentId, message: Addressing, policy: RolePolic
     decideInDirectRoom(self, message) ??
     decideWhileStopped(message) ??
     decideByMention(self, message) ??
+    decideToPerson(message) ??
     decideInThread(self, message) ??
     decideAsDefaultAgent(self, message)
   );
@@ -128,6 +131,11 @@ function decideByMention(self: AgentId, message: Addressing): RoleDecision | und
     };
   }
   return others.length > 0 ? { role: "OBSERVER", because: "others-mentioned" } : undefined;
+}
+
+/** An agent that is not named stays out of what people say to each other. */
+function decideToPerson({ toPerson }: Addressing): RoleDecision | undefined {
+  return toPerson ? { role: "OBSERVER", because: "to-a-person" } : undefined;
 }
 
 function decideInThread(self: AgentId, message: Addressing): RoleDecision | undefined {

@@ -273,12 +273,12 @@ export class Inbound implements ChannelPort {
    * The agent whose message is answered. The agents that the text names are read from the text: a
    * mention at −1 stands in none.
    */
-  #repliedTo({ mentions }: InboundMessage): string | undefined {
+  #repliedTo({ mentions }: InboundMessage): readonly string[] {
     const { directory } = this.#setting;
     const replied = mentions
       .filter(({ at }) => at < 0)
       .flatMap(({ platformId }) => directory.byPlatformId(this.#adapter.name, platformId) ?? []);
-    return replied[0]?.id;
+    return replied.map(({ id }) => id);
   }
 
   /** Mentions of the platform as `<@agent-id>`; those of strangers stay as they are. */

@@ -10,6 +10,8 @@ import { channelPlaceId } from "../directory.ts";
 import { roomReports } from "../out/reports.ts";
 import { withdrawRequestsIn } from "../handover/requests.ts";
 import { GONE } from "../texts.ts";
+import type { StoredMessage } from "../room-store.ts";
+import { threadTopic } from "../text.ts";
 
 /**
  * How long a message of an unknown thread waits while its channel is making one, milliseconds.
@@ -165,6 +167,35 @@ const NEW_THREAD = {
     select $1, $2, 'thread', $3, $4, $5, $6, $7, p.away_from, p.away_until
     from dure.places p
     where p.id = $3
+    on conflict do nothing`,
+};
+
+/**
+ * The thread below a message of a web room, made when it is asked for. Below a message that stands in
+ * a thread, it is that thread.
+ */
+export async function threadBelow(
+  { database, clock, store }: Pick<RoomsSetting, "database" | "clock" | "store">,
+  place: Place,
+  { id, text }: Pick<StoredMessage, "id" | "text">,
+): Promise<Place> {
+  if (place.kind === "thread") return place;
+  const thread = newId(place.isPrivate ? "private" : "thread", clock.now());
+  await database.query(NEW_THREAD_BELOW, [thread, place.id, id, threadTopic(undefined, text)]);
+  const address = { adapter: place.adapter, channel: place.channel ?? place.id, thread: id };
+  return (await store.placeAt(address))!;
+}
+
+/** A thread of a direct room is its person's, too. The page may ask twice at once. */
+const NEW_THREAD_BELOW = {
+  name: "inbound.new_thread_below",
+  text: `
+    insert into dure.places (
+      id, adapter, kind, parent, name, tenant, guild, channel, thread, person
+    )
+    select $1, adapter, 'thread', id, $4, tenant, guild, coalesce(channel, id), $3, person
+    from dure.places
+    where id = $2
     on conflict do nothing`,
 };
 

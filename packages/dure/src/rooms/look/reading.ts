@@ -282,6 +282,7 @@ interface RoomRow extends PlaceRow {
 const ROOM_CURSOR = /^(channel|direct)\/(\d{1,17})\/(.+)$/s;
 
 interface ThreadRow extends PlaceRow {
+  readonly below: string | null;
   readonly participants: readonly string[] | null;
   readonly messages: number;
   readonly unread: number;
@@ -293,6 +294,7 @@ interface ThreadRow extends PlaceRow {
 function threadOf(row: ThreadRow): ThreadSummary {
   return {
     ...shownPlace(placeOf(row)),
+    below: row.below,
     participants: row.participants ?? [],
     messages: row.messages,
     unread: row.unread,
@@ -338,6 +340,19 @@ const THREADS = {
     select p.*, dure.is_private(p) as is_private, ${EFFECTIVE},
       greatest(0, p.next_seq - 1 - coalesce(r.seq, 0))::integer as unread,
       (p.next_seq - 1)::integer as messages,
+      (
+        select m.id
+        from dure.room_messages m
+        where m.place = p.parent
+          and m.id = coalesce(
+            (
+              select part.message
+              from dure.room_parts part
+              where part.adapter = p.adapter and part.platform_id = p.thread
+            ),
+            p.thread
+          )
+      ) as below,
       (extract(epoch from p.active_at) * 1000)::double precision as active_ms,
       (
         select array_agg(a.agent order by a.since, a.agent)

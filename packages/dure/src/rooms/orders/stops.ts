@@ -223,8 +223,7 @@ export async function takeOut(
 ): Promise<void> {
   await database.transaction(async (tx) => {
     const open = await store.open(tx, place.id);
-    const gone = await tx.query(REMOVE, [place.id, agent]);
-    if (gone.length === 0) {
+    if (!(await store.depart(tx, place.id, agent))) {
       throw new DureError("PARTICIPANT_UNKNOWN", `${agent} takes no part in ${place.name}.`, {
         class: "not-found",
       });
@@ -236,11 +235,3 @@ export async function takeOut(
     await talk.say(tx, open, { author: agent, text, mark: "notice" });
   });
 }
-
-const REMOVE = {
-  name: "rooms.remove",
-  text: `
-    delete from dure.participants
-    where place = $1 and agent = $2
-    returning agent`,
-};
