@@ -32,6 +32,8 @@ export class RecordingPort implements ChannelPort {
     readonly place: PlaceAddress;
     readonly text: string;
   }[] = [];
+  /** Platform ids of messages that were deleted. */
+  readonly gone: string[] = [];
   readonly changes: PlaceChange[] = [];
   readonly audiences: Audience[] = [];
   readonly states: {
@@ -73,6 +75,13 @@ export class RecordingPort implements ChannelPort {
   async received(account: ChannelAccount, message: InboundMessage): Promise<void> {
     await this.before(message);
     this.messages.push({ account: account.id, message });
+  }
+
+  async deleted(
+    _account: ChannelAccount,
+    { platformId }: { platformId: string; place: PlaceAddress },
+  ): Promise<void> {
+    this.gone.push(platformId);
   }
 
   async edited(

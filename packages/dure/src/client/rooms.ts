@@ -56,6 +56,18 @@ export class RoomsClient {
     return this.#http.get(`/v1/messages/${encodeURIComponent(id)}${this.#query({})}`, options);
   }
 
+  /** Gives an own message of a web room other words. */
+  async edit(id: string, text: string, options: CallOptions = {}): Promise<RoomMessage> {
+    const body = { text, asPerson: this.#asPerson };
+    return this.#http.answer("PATCH", `/v1/messages/${encodeURIComponent(id)}`, body, options);
+  }
+
+  /** Takes an own message of a web room back; its words and files are gone. Again it does nothing. */
+  async delete(id: string, options: CallOptions = {}): Promise<void> {
+    const path = `/v1/messages/${encodeURIComponent(id)}${this.#query({})}`;
+    await this.#http.request(path, { method: "DELETE", ...passed(options) });
+  }
+
   /**
    * Uploads files to a web room, for `files` of a message within 24 h. Again it is the same files.
    */

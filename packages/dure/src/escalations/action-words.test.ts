@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { escalationFor, TRIGGERS, type TriggerName } from "../plans/ask/triggers.ts";
-import { LIFT } from "../rooms/talk.ts";
+import { LIFT } from "../rooms/decide/guard-stop.ts";
 import { UNSURE_ACTIONS, UNSURE_THREAD_ACTIONS } from "../rooms/out/unsure.ts";
 import { inLocale } from "./action-words.ts";
 

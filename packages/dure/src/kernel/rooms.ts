@@ -89,6 +89,8 @@ export const HANDLING_OUTCOMES = [
   "failed",
   "refused",
   "place_closed",
+  "gathered",
+  "deleted",
 ] as const;
 export type HandlingOutcome = (typeof HANDLING_OUTCOMES)[number];
 

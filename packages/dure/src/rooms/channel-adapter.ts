@@ -145,10 +145,15 @@ export interface ChannelPort {
   readonly logger: Logger;
   /** A message that `account` sees. The same one may come once per account, and again. */
   received(account: ChannelAccount, message: InboundMessage): Promise<void>;
-  /** The text of a message became another one: the record is updated and nothing is started. */
+  /** The text of a message became another one. */
   edited(
     account: ChannelAccount,
     change: { platformId: string; place: PlaceAddress; text: string },
+  ): Promise<void>;
+  /** A message was taken away, by its author or by one who may. */
+  deleted(
+    account: ChannelAccount,
+    gone: { platformId: string; place: PlaceAddress },
   ): Promise<void>;
   placeChanged(account: ChannelAccount, change: PlaceChange): Promise<void>;
   /**

@@ -73,3 +73,21 @@ export const ROOM_LIMITS: RoomLimits = {
   observations: 50,
   observationsMs: durationMs("24h"),
 };
+
+/**
+ * `gather`: what a person adds waits for the end of the running answer, and is answered at once.
+ * `interrupt`: it ends that answer. `queue`: each message has an answer of its own.
+ */
+export const GATHER_POLICIES = ["gather", "queue", "interrupt"] as const;
+export type GatherPolicy = (typeof GATHER_POLICIES)[number];
+
+/** How messages of one person gather for one agent in one place. */
+export interface GatherRule {
+  readonly policy: GatherPolicy;
+  /** The person has rested for this long, milliseconds. */
+  readonly restMs: number;
+  /** The first message waits for no more than this, milliseconds. */
+  readonly mostMs: number;
+}
+
+export const GATHER: GatherRule = { policy: "gather", restMs: 1_200, mostMs: 8_000 };

@@ -199,6 +199,9 @@ export interface NewHandling {
   readonly request?: string | undefined;
   readonly behind?: string | undefined;
   readonly wait_ms?: number | undefined;
+  /** Its person is taken to say no more after this; the first message waits for `most_ms` at most. */
+  readonly rest_ms?: number | undefined;
+  readonly most_ms?: number | undefined;
 }
 
 export interface StoredMessage {
@@ -221,6 +224,8 @@ export interface StoredMessage {
   readonly buttons: readonly MessageButton[] | null;
   readonly at: number;
   readonly editedAt: number | null;
+  /** Its words are gone since then. */
+  readonly deletedAt: number | null;
 }
 
 /** A message as people look at it: roles are a list, since agents' ids are no keys. Pure. */
@@ -236,7 +241,7 @@ export function shownMessage({ roles, ...message }: StoredMessage): RoomMessage 
   return { ...message, roles: list };
 }
 
-export type MessageRow = RowOf<StoredMessage, "at" | "editedAt">;
+export type MessageRow = RowOf<StoredMessage, "at" | "editedAt" | "deletedAt">;
 
 export function messageOf(row: MessageRow): StoredMessage {
   return {
@@ -259,6 +264,7 @@ export function messageOf(row: MessageRow): StoredMessage {
     buttons: row.buttons,
     at: row.at.getTime(),
     editedAt: row.edited_at?.getTime() ?? null,
+    deletedAt: row.deleted_at?.getTime() ?? null,
   };
 }
 

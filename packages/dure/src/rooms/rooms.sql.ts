@@ -143,16 +143,23 @@ begin
   from jsonb_array_elements_text(coalesce(p->'joins', '[]')) agent
   on conflict do nothing;
   insert into dure.handlings (
-    id, agent, place, message, session, rank, request, behind, not_before
+    id, agent, place, message, session, rank, request, behind, not_before,
+    rests_at
   )
   select h.id, h.agent, v_place, v_id, h.session, h.rank, h.request,
     h.behind,
-    clock_timestamp() + coalesce(h.wait_ms, 0) * interval '1 millisecond'
+    clock_timestamp() + coalesce(h.wait_ms, 0) * interval '1 millisecond',
+    clock_timestamp() + h.rest_ms * interval '1 millisecond'
   from jsonb_to_recordset(coalesce(p->'handlings', '[]')) as h(
     id text, agent text, session text, rank text, request text, behind text,
-    wait_ms double precision
+    wait_ms double precision, rest_ms double precision
   )
   on conflict do nothing;
+  perform dure.gather_more(h.session, v_id, h.rest_ms, h.most_ms)
+  from jsonb_to_recordset(coalesce(p->'handlings', '[]')) as h(
+    session text, rest_ms double precision, most_ms double precision
+  )
+  where h.rest_ms > 0;
   if v_observed is not null then
     begin
       insert into dure.observations as o (
@@ -180,6 +187,35 @@ begin
   perform dure.emit(coalesce(p->'events', '[]'));
   return jsonb_build_object('seq', v_seq, 'unrecorded', v_unrecorded);
 end $$;
+
+-- A person goes on: the first message that waits in this line waits for more,
+-- within its bound. It alone is locked, so that no two of them wait for each
+-- other.
+create or replace function dure.gather_more(
+  p_session text, p_message text, p_rest_ms double precision,
+  p_most_ms double precision
+) returns void language sql as $$
+  update dure.handlings
+  set rests_at = least(
+      created_at + p_most_ms * interval '1 millisecond',
+      clock_timestamp() + p_rest_ms * interval '1 millisecond'
+    )
+  where id = (
+      select h.id
+      from dure.handlings h
+      join dure.room_messages m on m.id = h.message
+      join dure.room_messages said on said.id = p_message
+      where h.session = p_session
+        and h.state = 'waiting'
+        and h.rests_at is not null
+        and h.input is null
+        and m.author_kind = said.author_kind
+        and m.author = said.author
+      order by h.created_at, h.id
+      limit 1
+    )
+    and state = 'waiting'
+$$;
 
 -- Files of a place go with their message; those of the agents' sessions stay.
 create or replace function dure.forget_message_files(

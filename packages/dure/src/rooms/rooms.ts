@@ -26,13 +26,14 @@ import { AgentPauses } from "./orders/agent-pauses.ts";
 import { Buttons } from "./orders/buttons.ts";
 import type { ChannelAdapter } from "./channel-adapter.ts";
 import { Collaboration } from "./handover/collaborate.ts";
+import { FORGET_TOPIC, forgetHandler, OwnMessages } from "./in/changes.ts";
 import { makeConfiguredPlaces, makeRoomsOf } from "./in/configured-places.ts";
 import { threadBelow } from "./in/platform-places.ts";
 import { Delivery } from "./out/delivery.ts";
 import { channelPlaceId, type Directory } from "./directory.ts";
 import { Inbound } from "./in/inbound.ts";
-import type { RoomLimits } from "./limits.ts";
-import { liftPairsIn, GuardResumes, RESUME } from "./decide/guard-stop.ts";
+import { GATHER, type GatherRule, type RoomLimits } from "./limits.ts";
+import { GuardResumes, resumeTalk } from "./decide/guard-stop.ts";
 import { NOTICE_TOPIC, noticeHandler } from "./out/notices.ts";
 import { shownPlace, type Place, type ShownPlace } from "./place.ts";
 import { RoomReader, type RoomSummary } from "./look/reading.ts";
@@ -63,6 +64,8 @@ export interface RoomsOptions {
   readonly directory: Directory;
   readonly adapters: readonly ChannelAdapter[];
   readonly limits: RoomLimits;
+  /** Whether what a person says in a row is answered once. Default `GATHER`. */
+  readonly gather?: GatherRule | undefined;
   readonly locale: Locale;
   readonly allowBots?: boolean;
   /**
@@ -96,6 +99,8 @@ export interface RoomsOptions {
 export class Rooms {
   readonly reader: RoomReader;
   readonly collaboration: Collaboration;
+  /** What people change of their own messages. */
+  readonly own: OwnMessages;
   readonly files: PlaceFiles;
   /** Agents for which people allow no model call. */
   readonly pauses: AgentPauses;
@@ -130,6 +135,15 @@ export class Rooms {
       threadFound: (adapter, place) => this.#threadFound(adapter, place),
     });
     this.#lifts = new GuardResumes(this.#setting, { talk: this.#talk, unsure: delivery.unsure });
+    this.own = new OwnMessages(this.#setting, this.#talk, {
+      find: async (id, who) => {
+        checkPerson(who.person, this.directory);
+        const message = await this.message(id, who);
+        assertOurs(await this.place(message.place, who));
+        return message;
+      },
+      wordsOf,
+    });
     this.#stops = new Stops(this.#setting, this.#talk);
     this.#retries = new AnswerRetries(this.#setting, this.#talk);
     this.pauses = new AgentPauses(this.#setting, options.pauses);
@@ -233,8 +247,7 @@ export class Rooms {
     checkPerson(who.person, this.directory);
     const place = assertOurs(await this.#spokenIn(message, who));
     const attachments = await this.files.attachmentsOf(place, message.files ?? []);
-    const checked = checkText(textOf({ text: message.text, attachments }));
-    if (!checked.ok) throw textRefused(checked.because);
+    const text = wordsOf(textOf({ text: message.text, attachments }));
     const agents = this.directory.agents
       .filter((agent) => agent.accounts["web"])
       .map((agent) => agent.id);
@@ -242,7 +255,7 @@ export class Rooms {
       authorKind: "person" as const,
       author: who.person,
       authorName: who.person,
-      text: checked.text,
+      text,
       clientId: message.clientId,
       replyTo: message.replyTo,
       attachments,
@@ -334,27 +347,11 @@ export class Rooms {
    * Lifts what a guard has stopped; the agents may speak again. Resuming what is open changes
    * nothing.
    */
-  async resume(id: string, who: RoomPerson): Promise<{ state: Place["state"] }> {
+  async resume(id: string, who: RoomPerson): Promise<{ state: "open" }> {
     const place = await this.place(id, who);
-    const { database, store } = this.#setting;
-    const state = await database.transaction(async (tx) => {
-      const open = await store.open(tx, place.id);
-      if (!open || open.state === "closed") throw closedNow(place, open);
-      await tx.query(RESUME, [place.id]);
-      await store.settleEscalation(tx, `room:loop:${place.id}`, who.person);
-      await liftPairsIn(tx, this.#setting, place.id, who.person);
-      await store.emit(tx, [
-        {
-          type: "room.resumed",
-          role: "system",
-          room: place.id,
-          data: { by: who.person, parent: place.parent },
-        },
-      ]);
-      return "open" as const;
-    });
+    await resumeTalk(this.#setting, place, who.person);
     this.#talk.announce();
-    return { state };
+    return { state: "open" };
   }
 
   /** A person takes an agent out of a thread. */
@@ -398,6 +395,7 @@ export class Rooms {
     directory.log(logger, adapters);
     await makeConfiguredPlaces(this.#setting, directory, { isReload: false });
     outbox.handle(NOTICE_TOPIC, noticeHandler(this.#setting, this.#talk));
+    outbox.handle(FORGET_TOPIC, forgetHandler());
     outbox.handle(QUESTION_TOPIC, this.#questions.handler());
     for (const [index, adapter] of adapters.entries()) await adapter.start(this.#inbound[index]!);
     await this.#accounts.start();
@@ -455,6 +453,7 @@ function settingOf(options: RoomsOptions): RoomsSetting {
     store: new RoomStore({ database, limits }),
     directory,
     limits,
+    gather: options.gather ?? GATHER,
     locale,
     allowBots: options.allowBots ?? false,
     adapters: new Map(options.adapters.map((adapter) => [adapter.name, adapter])),
@@ -486,9 +485,11 @@ interface RoomAnswer {
   readonly value: string;
 }
 
-function closedNow({ name }: Place, open: Pick<Place, "closedBecause"> | undefined): DureError {
-  const because = open?.closedBecause ?? "it is gone";
-  return new DureError("PLACE_CLOSED", `${name} is closed: ${because}.`, { class: "conflict" });
+/** A text that can be stored and shown. Throws `MESSAGE_INVALID`, `MESSAGE_TOO_LONG`. */
+function wordsOf(text: string): string {
+  const checked = checkText(text);
+  if (!checked.ok) throw textRefused(checked.because);
+  return checked.text;
 }
 
 function textRefused(because: "empty" | "malformed" | "too-long"): DureError {

@@ -6,7 +6,7 @@ import { joinTeam } from "../durable/test-members.ts";
 import { testDatabase } from "../durable/test-database.ts";
 import { systemClock as clock } from "../kernel/clock.ts";
 import { Directory } from "./directory.ts";
-import { ROOM_LIMITS } from "./limits.ts";
+import { GATHER, ROOM_LIMITS } from "./limits.ts";
 import { RoomStore } from "./room-store.ts";
 import { Talk } from "./talk.ts";
 import { WebAdapter } from "../channels/web/web-adapter.ts";
@@ -31,6 +31,7 @@ async function openTalk() {
       channels: [CHANNEL],
     }),
     limits: ROOM_LIMITS,
+    gather: GATHER,
     locale: "ko",
     allowBots: false,
     adapters: new Map([["web", new WebAdapter({ database })]]),

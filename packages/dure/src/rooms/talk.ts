@@ -1,7 +1,6 @@
 /** How a message is heard: one transaction stores it, decides who answers, and makes their work. */
 
 import type { Locale } from "../kernel/locales.ts";
-import { inLocale } from "../escalations/action-words.ts";
 import type { Database, Transaction } from "../durable/database.ts";
 import type { Files } from "../durable/files/files.ts";
 import type { NewEntry, Outbox } from "../durable/outbox.ts";
@@ -19,16 +18,11 @@ import {
   type DecidedMessage,
   type SpokenMessage,
 } from "./decide/consequences.ts";
+import { interruptAnswers } from "./answer/gathering.ts";
 import type { Directory } from "./directory.ts";
-import {
-  agentSpoke,
-  collaborateSpoke,
-  LIFT_BUTTON,
-  personSpoke,
-  type GuardStep,
-} from "./decide/guards.ts";
-import { stopTalkIn } from "./decide/guard-stop.ts";
-import type { RoomLimits } from "./limits.ts";
+import { agentSpoke, collaborateSpoke, personSpoke, type GuardStep } from "./decide/guards.ts";
+import { stopTalkIn, tellTrip } from "./decide/guard-stop.ts";
+import type { GatherRule, RoomLimits } from "./limits.ts";
 import { orderingOf, partKey, partLength, topicOf } from "./out/notices.ts";
 import { findMentions, renderMentions } from "./decide/mentions.ts";
 import { asideOf, listenersIn, membersAmong } from "./decide/bystanders.ts";
@@ -45,7 +39,6 @@ import type {
   WrittenMessage,
 } from "./room-store.ts";
 import { excerpt, splitMessage } from "./text.ts";
-import { roomTexts } from "./texts.ts";
 import type { NewPlatformEvent, EventType } from "../wire/events.ts";
 import type { MessageMark, PlaceState } from "../kernel/rooms.ts";
 
@@ -59,6 +52,7 @@ export interface RoomsSetting {
   readonly store: RoomStore;
   readonly directory: Directory;
   readonly limits: RoomLimits;
+  readonly gather: GatherRule;
   readonly locale: Locale;
   /** Whether bots that are no agents of this team are heard. */
   readonly allowBots: boolean;
@@ -264,6 +258,7 @@ export class Talk {
     outbox.announce();
     notifications.publish(HANDLINGS_TOPIC);
     notifications.publish(EVENTS_TOPIC);
+    if (this.#setting.gather.policy === "interrupt") notifications.publish("stops");
   }
 
   async #hearIn(
@@ -402,13 +397,14 @@ export class Talk {
       bystanders?: readonly string[];
     },
   ): Promise<readonly string[]> {
-    const { store, limits, directory } = this.#setting;
+    const { store, limits, gather, directory } = this.#setting;
     const { place, message, step } = spoken;
     const aside = asideOf(spoken, given.bystanders ?? [], this.#setting);
     const decisions = new Map([...aside.records, ...decideIn(spoken, this.#setting)]);
     const consequences = consequencesOf(decisions, spoken, {
       onlyRecord: given.onlyRecord,
       secondaryWaitMs: limits.secondaryWaitMs,
+      gather,
       directory,
     });
     const { roles, joins, observers, handlings, unheeded } = consequences;
@@ -435,11 +431,15 @@ export class Talk {
       outbox: aside.calls.length > 0 ? aside.calls : undefined,
       events: eventsOf(spoken, given.known ? "room.heard" : "room.message", roles),
     });
+    if (gather.policy === "interrupt" && message.authorKind === "person") {
+      const sessions = handlings.map(({ session }) => session);
+      await interruptAnswers(tx, this.#setting, place, { sessions, author: message.author });
+    }
     if (unrecorded !== null) this.#warnUnrecorded(spoken, observers, unrecorded);
     this.#logDecisions(message, decisions);
     if (step.trip) {
       await stopTalkIn(tx, this.#setting, place);
-      await this.#tellTrip(tx, place, message, step.trip);
+      await tellTrip(tx, this.#setting, this, { place, message, trip: step.trip });
     }
     return unheeded;
   }
@@ -463,44 +463,6 @@ export class Talk {
       );
     }
   }
-
-  /** Once, in the name of the agent whose message it was; it names no agent. */
-  async #tellTrip(
-    tx: Transaction,
-    place: OpenPlace,
-    message: DecidedMessage,
-    trip: NonNullable<GuardStep["trip"]>,
-  ): Promise<void> {
-    const { store, directory, locale } = this.#setting;
-    const text = tripText(this.#setting, trip);
-    // What is suspended waits for a decision; what rests is woken by any word of a person, and by
-    // the button.
-    const lift =
-      trip === "thread-rate"
-        ? await this.#askToLift(tx, place, text)
-        : inLocale({ ...LIFT, value: `${LIFT_BUTTON}:${place.id}` }, locale);
-
-    const speaker = message.authorKind === "agent" ? message.author : directory.lead?.id;
-    if (speaker === undefined || !directory.account(place.adapter, speaker)) return;
-    const after = await store.open(tx, place.id);
-    if (!after) return;
-    await this.say(tx, after, { author: speaker, text, mark: "notice", buttons: [lift] });
-  }
-
-  /** Gives the button that answers. */
-  async #askToLift(tx: Transaction, place: OpenPlace, title: string): Promise<MessageButton> {
-    const id = await this.#setting.store.escalate(tx, {
-      subject: `room:loop:${place.id}`,
-      type: "conflict",
-      severity: "medium",
-      tenant: place.tenant,
-      source: { room: place.id },
-      title,
-      context: { place: place.id, name: place.name, guard: "thread-rate" },
-      suggestedActions: [LIFT, { value: "seen", code: "seen", label: "Seen" }],
-    });
-    return inLocale({ ...LIFT, value: `${id}:${LIFT.value}` }, this.#setting.locale);
-  }
 }
 
 function accountUnknown(agent: string, { adapter }: Place, directory: Directory): DureError {
@@ -510,27 +472,8 @@ function accountUnknown(agent: string, { adapter }: Place, directory: Directory)
   });
 }
 
-function tripText(
-  { limits, locale }: Pick<RoomsSetting, "limits" | "locale">,
-  trip: NonNullable<GuardStep["trip"]>,
-): string {
-  const texts = roomTexts(locale);
-  if (trip !== "thread-rate") return texts.resting(limits.exchangeMessages);
-  const perSeconds = limits.threadPerMs / 1_000;
-  const minutes = Math.round(limits.suspendMs / 60_000);
-  return texts.suspended(perSeconds, minutes, limits.threadMessages);
-}
-
 /** Files leave behind the words, in a part of their own. */
 const FILES_PART = 1;
-
-/** The answer that lifts what a guard has stopped. */
-export const LIFT = {
-  value: "resume",
-  code: "lift",
-  label: "Lift",
-  style: "primary",
-} as const;
 
 function messageOf(
   { authorKind, author, authorName, text }: IncomingMessage,

@@ -32,6 +32,7 @@ import {
   PauseBody,
   PlaceJson,
   PlaceParams,
+  EditBody,
   PostBody,
   PostedAnswer,
   ReadBody,
@@ -79,6 +80,8 @@ export const roomRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, { room
   postMessage(app, rooms);
   markRead(app, rooms);
   readMessage(app, rooms);
+  editMessage(app, rooms);
+  deleteMessage(app, rooms);
   listThreads(app, rooms);
   readThread(app, rooms);
   resumeThread(app, rooms);
@@ -250,6 +253,55 @@ function readMessage(app: RouteApp, rooms: Rooms): void {
       const message = await rooms.message(request.params.id, who);
 
       return onWire<z.output<typeof MessageJson>>(shownMessage(message));
+    },
+  );
+}
+
+function editMessage(app: RouteApp, rooms: Rooms): void {
+  app.patch(
+    "/v1/messages/:id",
+    {
+      config: said,
+      bodyLimit: POST_BYTES,
+      schema: {
+        tags: ["rooms"],
+        summary: "Gives an own message of a web room other words",
+        params: PlaceParams,
+        body: EditBody,
+        response: { 200: MessageJson, ...problems(400, 401, 403, 404, 409, 413) },
+      },
+    },
+    async (request) => {
+      const { text, as_person } = request.body;
+      const message = await rooms.own.edit(
+        request.params.id,
+        speakerOf(request, rooms, as_person),
+        text,
+      );
+
+      return onWire<z.output<typeof MessageJson>>(shownMessage(message));
+    },
+  );
+}
+
+function deleteMessage(app: RouteApp, rooms: Rooms): void {
+  app.delete(
+    "/v1/messages/:id",
+    {
+      config: said,
+      schema: {
+        tags: ["rooms"],
+        summary: "Takes an own message of a web room back: its words and files are gone",
+        params: PlaceParams,
+        querystring: AsPerson,
+        response: { 204: NOTHING, ...problems(400, 401, 403, 404, 409) },
+      },
+    },
+    async (request, reply) => {
+      const who = speakerOf(request, rooms, request.query.as_person);
+      await rooms.own.delete(request.params.id, who);
+
+      return reply.code(204).send(null);
     },
   );
 }

@@ -35,6 +35,7 @@ import {
   yesOrNo,
 } from "../engine/files/load-service-schema.ts";
 import { systemClock } from "../kernel/clock.ts";
+import { GATHER_POLICIES } from "../rooms/limits.ts";
 import { codeOf, DureError, messageOf } from "../kernel/errors.ts";
 import { isObject } from "../kernel/json.ts";
 import { ROLE_NAME, ROLE_NAME_RULE } from "../kernel/escalation.ts";
@@ -322,6 +323,18 @@ export const teamSchema = settings({
     defaultChannel: id.optional(),
     /** Whether bots that are no agents of this team are heard. Default no. */
     allowBots: yesOrNo.optional(),
+    /** What becomes of messages that one person writes in a row. */
+    gather: settings({
+      /**
+       * `gather`: one turn answers what was added before the running answer ended. `queue`: each has
+       * an answer of its own. `interrupt`: more words end the running answer. Default `gather`.
+       */
+      policy: oneOf(GATHER_POLICIES).optional(),
+      /** How long a person rests before an agent begins. Default 1.2 s. */
+      rest: duration("0s", "1m").optional(),
+      /** How long the first message waits at most. Default 8 s. */
+      most: duration("0s", "5m").optional(),
+    }).optional(),
     /**
      * Whether on Discord an answer is shown while it is written, by editing the message at most
      * once per second. Default no.

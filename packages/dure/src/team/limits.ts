@@ -9,7 +9,7 @@ import { JOB_LIMITS } from "../jobs/limits.ts";
 import { FILE_BOUNDS } from "../durable/files/files.ts";
 import { durationMs } from "../kernel/duration.ts";
 import { DureError } from "../kernel/errors.ts";
-import { ROOM_LIMITS } from "../rooms/limits.ts";
+import { GATHER, ROOM_LIMITS, type GatherPolicy } from "../rooms/limits.ts";
 import {
   modelNames,
   parseCard,
@@ -298,6 +298,23 @@ export const SETTINGS = {
     path: ["limits", "participants"],
     fallback: ROOM_LIMITS.participantsMs,
     source: "docs/spec/collaboration §3",
+    unit: "ms",
+  }),
+  gatherPolicy: value<GatherPolicy>({
+    path: ["rooms", "gather", "policy"],
+    fallback: GATHER.policy,
+    source: "docs/spec/collaboration §2",
+  }),
+  gatherRestMs: value<number>({
+    path: ["rooms", "gather", "rest"],
+    fallback: GATHER.restMs,
+    source: "docs/spec/collaboration §2",
+    unit: "ms",
+  }),
+  gatherMostMs: value<number>({
+    path: ["rooms", "gather", "most"],
+    fallback: GATHER.mostMs,
+    source: "docs/spec/collaboration §2",
     unit: "ms",
   }),
   secondaryWaitMs: value<number>({

@@ -65,6 +65,11 @@ export async function openRooms(
     ...durable,
     adapters,
     limits: roomLimits(settings),
+    gather: {
+      policy: settings.gatherPolicy,
+      restMs: settings.gatherRestMs,
+      mostMs: settings.gatherMostMs,
+    },
     locale: settings.locale,
     allowBots: config.rooms?.allowBots ?? false,
     approvers: config.rooms?.approvers,

@@ -90,6 +90,9 @@ export const PostBody = z.object({
     .meta({ description: "Ids that `POST /v1/rooms/{room}/files` gave; the text may be empty." }),
   as_person: person.optional(),
 });
+export const EditBody = AsPerson.extend({
+  text: z.string().meta({ description: "At most 100,000 characters." }),
+});
 export const ReadBody = AsPerson.extend({ seq: z.number().int().min(0) });
 export const CollaborateBody = z.object({
   agent: z.string().min(1).max(100).meta({ description: "In whose name." }),
@@ -195,6 +198,7 @@ export const MessageJson = z.looseObject({
     }),
   at: time,
   edited_at: time.nullable(),
+  deleted_at: time.nullable().meta({ description: "Its author took it back; the text is empty." }),
   roles: z.array(RoleJson),
 });
 

@@ -379,6 +379,7 @@ class ContractPort implements ChannelPort {
   }
 
   async edited(): Promise<void> {}
+  async deleted(): Promise<void> {}
 
   async placeChanged(): Promise<void> {}
 

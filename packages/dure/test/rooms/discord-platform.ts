@@ -15,6 +15,7 @@ import {
 } from "@dure/testing";
 import { onTestFinished, expect } from "vitest";
 import { NAMES, type Name, type TestTeam } from "./team.ts";
+import { changed } from "./helpers.ts";
 import type { TestPlatform } from "./platform.ts";
 import { eventually } from "../until.ts";
 
@@ -95,6 +96,10 @@ export async function discordPlatform({
     );
     return row!.id;
   };
+  const messageOf = async (team: TestTeam, message: string) => {
+    const id = await postOf(team, message);
+    return discord.messages(places.general).find((posted) => posted.id === id)!;
+  };
   const threadBelow = async (team: TestTeam, message: string): Promise<FakePlace> => {
     const id = await postOf(team, message);
     const [made] = discord.threads(places.general).filter((thread) => thread.id === id);
@@ -168,6 +173,16 @@ export async function discordPlatform({
         expect(row?.readers).toBeGreaterThanOrEqual(hearersOf(at));
         return row!.message;
       });
+    },
+    edit: async (team, message, text) => {
+      const found = await messageOf(team, message);
+      personOf(found.author).edit(found, text);
+      await changed(team, message);
+    },
+    remove: async (team, message) => {
+      const found = await messageOf(team, message);
+      personOf(found.author).remove(found);
+      await changed(team, message);
     },
     shown: async (team, place) => {
       const at = await placeOf(team, place).catch(() => undefined);

@@ -100,6 +100,17 @@ export async function collaborate(
   return result;
 }
 
+/** The team has heard that the message was edited or deleted. */
+export async function changed({ database }: TestTeam, message: string): Promise<void> {
+  await eventually(async () => {
+    const [row] = await database.query<{ at: Date | null }>(
+      { text: "select changed_at as at from dure.room_messages where id = $1" },
+      [message],
+    );
+    expect(row?.at).toBeInstanceOf(Date);
+  });
+}
+
 /** Who did what with a message. */
 export async function rolesOf(team: TestTeam, message: string): Promise<Record<string, string>> {
   const stored = await team.rooms.message(message, ANONYMOUS);

@@ -19,6 +19,10 @@ export interface TestPlatform {
   ready(team: TestTeam): Promise<void>;
   /** A person says something; resolves when the team has stored it. Gives dure's message id. */
   say(team: TestTeam, text: string, options?: SayOptions): Promise<string>;
+  /** A person gives a message (dure's id) other words; resolves when the team has heard of it. */
+  edit(team: TestTeam, message: string, text: string): Promise<void>;
+  /** A person deletes it. */
+  remove(team: TestTeam, message: string): Promise<void>;
   /** What people see in a place (dure's id), in order: `이든: 답입니다`; mentions as `@이든`. */
   shown(team: TestTeam, place: string): Promise<readonly string[]>;
   /** The next posts fail in this way. `afterDoing`: the platform has done it all the same. */

@@ -17,6 +17,7 @@ import type {
   ChannelFailure,
   PlaceAddress,
 } from "../../src/rooms/channel-adapter.ts";
+import { changed } from "./helpers.ts";
 import type { TestPlatform } from "./platform.ts";
 import { NAMES, type Name, type TestTeam } from "./team.ts";
 import { eventually } from "../until.ts";
@@ -111,6 +112,16 @@ export async function slackPlatform({
       );
       const posted = personOf(person).post(at, mentioned);
       return heardBy(team, `${posted.channel}:${posted.ts}`, names.length);
+    },
+    edit: async (team, message, text) => {
+      const ts = await tsOf(team, message);
+      personOf("민준").edit({ channel: places.general.id, ts }, text);
+      await changed(team, message);
+    },
+    remove: async (team, message) => {
+      const ts = await tsOf(team, message);
+      personOf("민준").remove({ channel: places.general.id, ts });
+      await changed(team, message);
     },
     shown: async (team, place) => {
       const at = await placeIn(team, place).catch(() => undefined);

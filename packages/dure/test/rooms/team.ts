@@ -20,7 +20,7 @@ import type { ModelRequest } from "../../src/models/model.ts";
 import { answersHome, renderAnswersHome } from "../../src/rooms/handover/answers-home.ts";
 import type { ChannelAdapter } from "../../src/rooms/channel-adapter.ts";
 import { Directory, type RoomAgent, type RoomChannel } from "../../src/rooms/directory.ts";
-import { ROOM_LIMITS, type RoomLimits } from "../../src/rooms/limits.ts";
+import { GATHER, ROOM_LIMITS, type GatherRule, type RoomLimits } from "../../src/rooms/limits.ts";
 import type { RoomRoles } from "../../src/rooms/orders/pressed-by.ts";
 import { Rooms } from "../../src/rooms/rooms.ts";
 import {
@@ -65,6 +65,7 @@ export interface TestTeam {
 export interface TestTeamOptions {
   readonly behave?: Partial<Record<Name, Behave>>;
   readonly limits?: Partial<RoomLimits>;
+  readonly gather?: Partial<GatherRule>;
   /** Several: the team is on all of them, in this order. */
   readonly adapter: (database: Database) => ChannelAdapter | readonly ChannelAdapter[];
   readonly agents?: readonly RoomAgent[];
@@ -235,6 +236,8 @@ export async function startTestTeam(options: TestTeamOptions): Promise<TestTeam>
     adapters,
     // On a busy machine any answer may take long; what is shown then has tests of its own.
     limits: { ...ROOM_LIMITS, workingNoticeMs: 600_000, ...options.limits },
+    // What people say in a row has tests of its own; elsewhere a wait for more only slows down.
+    gather: { ...GATHER, restMs: 0, ...options.gather },
     locale: "ko",
     clock: options.clock ?? clock,
     logger,

@@ -2,6 +2,7 @@ import type { RoomChannel } from "../../src/rooms/directory.ts";
 import { WebAdapter } from "../../src/channels/web/web-adapter.ts";
 import { WebFaultSwitch } from "@dure/testing";
 import { NAMES, type Name } from "./team.ts";
+import { ANONYMOUS } from "./helpers.ts";
 import type { TestPlatform } from "./platform.ts";
 
 const CHANNELS: readonly RoomChannel[] = [
@@ -44,6 +45,14 @@ export function webPlatform(): TestPlatform {
           },
         )
       ).messageId;
+    },
+    edit: async (team, message, text) => {
+      const { author } = await team.rooms.message(message, ANONYMOUS);
+      await team.rooms.own.edit(message, { tenant: "", person: author }, text);
+    },
+    remove: async (team, message) => {
+      const { author } = await team.rooms.message(message, ANONYMOUS);
+      await team.rooms.own.delete(message, { tenant: "", person: author });
     },
     shown: async (team, place) => {
       const rows = await team.database.query<{ author_name: string; text: string }>(

@@ -17,6 +17,7 @@ import {
   guildForm,
   interactionForm,
   messageForm,
+  messageGoneForm,
   messageUpdateForm,
   placeForm,
   reactionForm,
@@ -26,6 +27,7 @@ import {
   threadMembersForm,
   type WireGuild,
   type WireMessage,
+  type WireMessageGone,
   type WireMessageUpdate,
   type WirePlace,
   type WireRole,
@@ -63,12 +65,12 @@ export class GatewayEvents {
   readonly #port: ChannelPort;
   readonly #api: AccountApi;
   readonly #places: PlaceDirectory;
-  readonly #finder: PlaceFinder;
   readonly #roles: BotRoles;
   readonly #inbox: Inbox;
   readonly #servers: Servers;
   readonly #viewers: Viewers;
   readonly #presses: Presses;
+  readonly #messages: MessageEvents;
   readonly #entry: ThreadEntry;
   readonly #account: () => ChannelAccount;
   readonly #signal: () => AbortSignal;
@@ -79,19 +81,19 @@ export class GatewayEvents {
   readonly #commanded = new Set<string>();
 
   constructor(parts: GatewayEventsParts) {
-    const { port, api, finder, account } = parts;
+    const { port, api, account, finder: places } = parts;
     this.#port = port;
     this.#api = api;
     this.#places = parts.places;
-    this.#finder = finder;
     this.#roles = parts.roles;
     this.#inbox = parts.inbox;
     this.#servers = parts.servers;
     this.#viewers = parts.viewers;
-    this.#presses = new Presses({ account, port, api, places: finder });
+    this.#presses = new Presses({ account, port, api, places });
+    this.#messages = new MessageEvents(parts);
     this.#entry = new ThreadEntry({
       ...parts,
-      receive: (message, place) => this.#receive(message, place),
+      receive: (message, place) => this.#messages.receive(message, place),
     });
     this.#account = account;
     this.#signal = parts.signal;
@@ -141,6 +143,7 @@ export class GatewayEvents {
 
   #take(type: GatewayEventType, data: unknown): void {
     if (isOfGuild(type)) return this.#takeOfGuild(type, data);
+    if (isOfMessage(type)) return this.#messages.take(type, data);
     switch (type) {
       case "CHANNEL_CREATE":
         return this.#channelCame(placeForm.parse(data));
@@ -159,10 +162,6 @@ export class GatewayEvents {
         return this.#threadsCame(threadListForm.parse(data));
       case "THREAD_MEMBERS_UPDATE":
         return this.#membersChanged(threadMembersForm.parse(data));
-      case "MESSAGE_CREATE":
-        return this.#messageCame(messageForm.parse(data));
-      case "MESSAGE_UPDATE":
-        return this.#messageChanged(messageUpdateForm.parse(data));
       case "MESSAGE_REACTION_ADD":
         void this.#presses.react(reactionForm.parse(data), this.#signal());
         return;
@@ -345,35 +344,6 @@ export class GatewayEvents {
     else if (!isListed && known?.joined !== true) this.#entry.wasPutIn(address, name);
   }
 
-  #messageCame(message: WireMessage): void {
-    this.#inbox.push(message.channel_id, async () => {
-      const place = await this.#finder.find(message, this.#signal());
-      if (place !== undefined) await this.#receive(message, place);
-    });
-  }
-
-  /**
-   * Also comes when the platform adds a preview to a link: only what has been
-   * edited is told.
-   */
-  #messageChanged(message: WireMessageUpdate): void {
-    const { edited_timestamp } = message;
-    if (message.content === undefined || edited_timestamp === undefined) return;
-    const text = withBots(message.content, message.mention_roles, (role) =>
-      this.#roles.botOf(role),
-    );
-    this.#inbox.push(message.channel_id, async () => {
-      const place = await this.#finder.find(message, this.#signal());
-      if (place !== undefined) {
-        await this.#port.edited(this.#account(), {
-          platformId: message.id,
-          place: place.address,
-          text,
-        });
-      }
-    });
-  }
-
   #tell(
     place: PlaceAddress,
     kind:
@@ -387,14 +357,79 @@ export class GatewayEvents {
       this.#port.placeChanged(this.#account(), { kind, place }),
     );
   }
+}
 
-  async #receive(message: WireMessage, place: KnownPlace): Promise<void> {
+type MessageEventType = GatewayEventType &
+  `MESSAGE_${"CREATE" | "UPDATE" | "DELETE" | "DELETE_BULK"}`;
+
+type MessageParts = Pick<
+  GatewayEventsParts,
+  "port" | "finder" | "roles" | "inbox" | "account" | "signal"
+>;
+
+/** What is said, edited and deleted, each in the order of its place. */
+class MessageEvents {
+  readonly #parts: MessageParts;
+
+  constructor(parts: MessageParts) {
+    this.#parts = parts;
+  }
+
+  take(type: MessageEventType, data: unknown): void {
+    if (type === "MESSAGE_CREATE") return this.#came(messageForm.parse(data));
+    if (type === "MESSAGE_UPDATE") return this.#changed(messageUpdateForm.parse(data));
+    this.#gone(messageGoneForm.parse(data));
+  }
+
+  async receive(message: WireMessage, place: KnownPlace): Promise<void> {
+    const { port, roles, account } = this.#parts;
     const inbound = toInbound(message, place.address, {
       threadName: place.address.thread === undefined ? undefined : place.name,
-      botOfRole: (role) => this.#roles.botOf(role),
+      botOfRole: (role) => roles.botOf(role),
     });
-    if (inbound !== undefined) await this.#port.received(this.#account(), inbound);
+    if (inbound !== undefined) await port.received(account(), inbound);
   }
+
+  #came(message: WireMessage): void {
+    this.#in(message, (place) => this.receive(message, place));
+  }
+
+  /**
+   * Also comes when the platform adds a preview to a link: only what has been
+   * edited is told.
+   */
+  #changed(message: WireMessageUpdate): void {
+    const { id: platformId, content, edited_timestamp, mention_roles } = message;
+    if (content === undefined || edited_timestamp === undefined) return;
+    const { port, roles, account } = this.#parts;
+    const text = withBots(content, mention_roles, (role) => roles.botOf(role));
+    this.#in(message, ({ address }) =>
+      port.edited(account(), { platformId, place: address, text }),
+    );
+  }
+
+  #gone(gone: WireMessageGone): void {
+    const { port, account } = this.#parts;
+    const ids = gone.id === undefined ? gone.ids : [gone.id];
+    this.#in(gone, async ({ address: place }) => {
+      for (const platformId of ids) await port.deleted(account(), { platformId, place });
+    });
+  }
+
+  #in(
+    told: { readonly channel_id: string; readonly guild_id?: string | undefined },
+    work: (place: KnownPlace) => Promise<void>,
+  ): void {
+    const { inbox, finder, signal } = this.#parts;
+    inbox.push(told.channel_id, async () => {
+      const place = await finder.find(told, signal());
+      if (place !== undefined) await work(place);
+    });
+  }
+}
+
+function isOfMessage(type: GatewayEventType): type is MessageEventType {
+  return type.startsWith("MESSAGE_") && type !== "MESSAGE_REACTION_ADD";
 }
 
 function isOfGuild(type: GatewayEventType): type is GatewayEventType & `GUILD_${string}` {

@@ -113,6 +113,15 @@ export const messageUpdateForm = z.object({
 });
 export type WireMessageUpdate = z.output<typeof messageUpdateForm>;
 
+/** One, or what a moderator took away at once. Source: "Gateway Events: Message Delete (Bulk)". */
+export const messageGoneForm = z.object({
+  id: maybe(snowflake),
+  ids: manyOf(snowflake),
+  channel_id: snowflake,
+  guild_id: maybe(snowflake),
+});
+export type WireMessageGone = z.output<typeof messageGoneForm>;
+
 /** Source: "Permissions: Overwrite Object". */
 const overwriteForm = z.object({ id: snowflake, allow: bits, deny: bits });
 

@@ -30,6 +30,11 @@ interface EventParts {
   readonly signal: () => AbortSignal;
 }
 
+/**
+ * What stands in place of a root that has replies. Source: docs.slack.dev/reference/events/message,
+ * "message_changed".
+ */
+const TOMBSTONE = "tombstone";
 /** Whom only its members read. Source: docs.slack.dev/reference/events/message, `channel_type`. */
 const DIRECT_KINDS: readonly string[] = ["im", "mpim"];
 /** Events whose ids are remembered: the platform tells an event up to four times. */
@@ -126,7 +131,9 @@ export class SlackEvents {
     const { reader, signal, port, viewers } = this.#parts;
     await viewers.hear(event);
     const isDirect = DIRECT_KINDS.includes(event.channel_type ?? "");
-    if (event.subtype === "message_deleted") return this.#deleted(event);
+    if (event.subtype === "message_deleted") {
+      return this.#deleted(event.channel, event.deleted_ts, { isWhole: true });
+    }
     if (event.subtype === "message_changed") return this.#edited(event, isDirect);
     if (!isWritten(event)) return;
     const place = placeOf(event.channel, event, isDirect);
@@ -137,6 +144,9 @@ export class SlackEvents {
 
   /** Also told when the platform unfolds a link: then the text is the same. */
   async #edited({ channel, message }: MessageEvent, isDirect: boolean): Promise<void> {
+    if (message?.subtype === TOMBSTONE) {
+      return this.#deleted(channel, message.ts, { isWhole: false });
+    }
     if (!message || !isWritten(message)) return;
     const [account] = this.#parts.accounts();
     if (!account) return;
@@ -146,12 +156,19 @@ export class SlackEvents {
     await this.#parts.port.edited(account, { platformId, place, text });
   }
 
-  /** A root that has no replies goes with its thread; of one with replies a stone stays. */
-  async #deleted({ channel, deleted_ts: ts }: MessageEvent): Promise<void> {
+  /** A root goes with its thread, unless it leaves a stone above its replies. */
+  async #deleted(
+    channel: string,
+    ts: string | undefined,
+    { isWhole }: { isWhole: boolean },
+  ): Promise<void> {
     if (ts === undefined) return;
-    const place = { adapter: SLACK, channel, thread: idOf(channel, ts) };
-    for (const account of this.#parts.accounts()) {
-      await this.#parts.port.placeChanged(account, { kind: "thread-deleted", place });
+    const { accounts, port } = this.#parts;
+    const platformId = idOf(channel, ts);
+    const place = { adapter: SLACK, channel, thread: platformId };
+    for (const account of accounts()) {
+      await port.deleted(account, { platformId, place: { adapter: SLACK, channel } });
+      if (isWhole) await port.placeChanged(account, { kind: "thread-deleted", place });
     }
   }
 

@@ -346,6 +346,7 @@ class Port implements ChannelPort {
     this.messages.push(message);
   }
 
+  async deleted(): Promise<void> {}
   async edited(_account: ChannelAccount, { text }: { text: string }): Promise<void> {
     this.edits.push(text);
   }

@@ -1,5 +1,18 @@
-/** Who has left a thread, so that the message above it does not bring them back. */
+/** Who has left a thread, what people say in a row, and what they change of it. */
 export const sql = /* sql */ `
 -- Agents that have left the thread, or were taken out of it.
 alter table dure.places add column departed text[] not null default '{}';
+
+-- The person is taken to say no more from then on. Null: each message has an answer of its own.
+alter table dure.handlings add column rests_at timestamptz;
+-- The handling of the same person's earlier message, whose turn answers this one too.
+alter table dure.handlings add column gathered_by text;
+create index handlings_gathered on dure.handlings (gathered_by) where gathered_by is not null;
+
+-- The author took the message back: its words are gone.
+alter table dure.room_messages add column deleted_at timestamptz;
+-- When it was last edited or deleted.
+alter table dure.room_messages add column changed_at timestamptz;
+create index room_messages_changed
+  on dure.room_messages (place, changed_at) where changed_at is not null;
 `;

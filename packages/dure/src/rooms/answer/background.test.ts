@@ -27,6 +27,7 @@ const facts: BackgroundFacts = {
   participants: [],
   heard: [],
   above: [],
+  changed: [],
 };
 
 test("fifty records of the longest characters fit: the oldest are left out, and no record is cut", () => {
@@ -152,7 +153,7 @@ test("no foreign words begin a line of the message but as their speaker's", () =
       const message = { ...facts.message, authorName, text };
 
       const files = [linkLine({ name: file })];
-      const [, ...more] = linesOf(messageFor({ ...facts, message, remindsOf, files }, 4_000));
+      const [, ...more] = linesOf(messageFor([{ ...facts, message, remindsOf, files }], 4_000));
 
       for (const line of more) expect(line).toMatch(/^(?:> |… \(\d+ more characters)/u);
     }),

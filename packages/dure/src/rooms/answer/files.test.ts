@@ -27,7 +27,7 @@ test("a platform that is away for a minute is waited for, and its file is read",
   });
   const { files: ids, lines } = await stage.passUntil(brought);
 
-  expect(lines).toEqual(["[a.png]"]);
+  expect(lines.get("m")).toEqual(["[a.png]"]);
   const [id] = ids;
   expect(await files.read(id!, { session: "room:ruda" })).toHaveLength(PNG.length);
 });
@@ -38,7 +38,7 @@ test("a platform that is away for longer than two minutes costs a line", async (
   const brought = stage.bring(() => Promise.reject(away));
   expect(await stage.passUntil(brought)).toEqual({
     files: [],
-    lines: ["[a.png] (70 B, not read: the platform did not give it in time)"],
+    lines: new Map([["m", ["[a.png] (70 B, not read: the platform did not give it in time)"]]]),
   });
 });
 
@@ -124,7 +124,7 @@ async function stageOf() {
       const id = String(readings.push(read) - 1);
       const attachments = [{ id, name: "a.png", url: "", size: PNG.length }];
       const message = { id: "m", attachments } as unknown as StoredMessage;
-      return all.bring(handling, place, message, { signal });
+      return all.bring(handling, place, [message], { signal });
     },
     /** From the first wait on, in small steps, since the database answers in between. */
     async passUntil<T>(ended: Promise<T>): Promise<T> {

@@ -24,8 +24,8 @@ const AT_ONCE = 4;
 export interface BroughtFiles {
   /** Ids of the agent's session, in the order of the message. */
   readonly files: readonly string[];
-  /** A line for each, whether it was brought or not. */
-  readonly lines: readonly string[];
+  /** By message, a line for each, whether it was brought or not. */
+  readonly lines: ReadonlyMap<string, readonly string[]>;
 }
 
 /** A file of a message in the words of rooms. `file`: it is stored with the place. */
@@ -54,31 +54,46 @@ export class MessageFiles {
   async bring(
     handling: HandlingRow,
     place: Place,
-    message: StoredMessage,
+    messages: readonly StoredMessage[],
     { signal }: { signal: AbortSignal },
   ): Promise<BroughtFiles> {
-    const all = message.attachments as readonly StoredAttachment[];
-    const { files: store, clock, database, logger } = this.#setting;
-    if (!store || all.length === 0) return { files: [], lines: all.map(linkLine) };
-    const rows = await database.query<{ platform_id: string }>(PART, [place.adapter, message.id]);
-    const platformId = rows[0]?.platform_id;
+    const { files: store, clock } = this.#setting;
     const until = clock.monotonic() + WAIT_MS;
-    const files: string[] = [];
+    const refs: FileRef[] = [];
+    const lines = new Map<string, readonly string[]>();
+    for (const message of messages) {
+      const all = message.attachments as readonly StoredAttachment[];
+      const work = { handling, place, message, until, signal };
+      const said = store ? await this.#bringOf({ ...work, store }, all, refs) : all.map(linkLine);
+      lines.set(message.id, said);
+    }
+    return { files: [...new Set(refs.map(({ id }) => id))], lines };
+  }
+
+  /** Adds to `refs` what was brought; what is there counts for the bounds of a turn. */
+  async #bringOf(
+    work: Omit<OneFile, "attachment" | "platformId"> & { readonly message: StoredMessage },
+    all: readonly StoredAttachment[],
+    refs: FileRef[],
+  ): Promise<readonly string[]> {
+    if (all.length === 0) return [];
+    const { handling, place, message, store } = work;
+    const { database, logger } = this.#setting;
+    const [part] = await database.query<{ platform_id: string }>(PART, [place.adapter, message.id]);
     const lines: string[] = [];
-    let left = store.bounds.fileBytes * LARGEST_OF_A_MESSAGE;
-    for (const [index, attachment] of all.entries()) {
+    for (const attachment of all) {
       if (attachment.file === undefined && attachment.id === undefined) {
         lines.push(linkLine(attachment));
         continue;
       }
-      const refused = refusalOf(attachment, { index, left, most: store.bounds.fileBytes });
-      const brought = refused
-        ? { because: refused }
-        : await this.#bringOne({ handling, place, platformId, attachment, store, until, signal });
-      if ("ref" in brought) {
-        files.push(brought.ref.id);
-        left -= brought.ref.bytes;
-      } else {
+      const most = store.bounds.fileBytes;
+      const left = refs.reduce((room, { bytes }) => room - bytes, most * LARGEST_OF_A_MESSAGE);
+      const because = refusalOf(attachment, { index: refs.length, left, most });
+      const brought = because
+        ? { because }
+        : await this.#bringOne({ ...work, platformId: part?.platform_id, attachment });
+      if ("ref" in brought) refs.push(brought.ref);
+      else {
         const name = oneLine(attachment.name ?? "file");
         const facts = { handling: handling.id, agent: handling.agent, file: attachment.name };
         logger.warn(
@@ -88,7 +103,7 @@ export class MessageFiles {
       }
       lines.push(lineOf(attachment, brought));
     }
-    return { files: [...new Set(files)], lines };
+    return lines;
   }
 
   async #bringOne(one: OneFile): Promise<Brought> {

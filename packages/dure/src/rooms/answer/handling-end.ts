@@ -4,6 +4,7 @@ import { concludes } from "../../jobs/conclusion.ts";
 import type { Transaction } from "../../durable/database.ts";
 import type { ProcessLease } from "../../durable/processes.ts";
 import { retryButton } from "./answer-retries.ts";
+import { messagesOf } from "./gathering.ts";
 import { endWait } from "./model-wait-notice.ts";
 import { isStoppedTalk } from "../decide/guard-stop.ts";
 import {
@@ -128,7 +129,7 @@ export class HandlingEnd {
       turn: handling.turn ?? undefined,
       replyTo: isByPerson ? message.id : undefined,
     });
-    await tx.query(ANSWERED, [handling.message, handling.agent, messageId]);
+    await tx.query(ANSWERED, [handling.id, handling.agent, messageId]);
     return messageId;
   }
 
@@ -199,12 +200,14 @@ export class HandlingEnd {
     });
   }
 
-  /** After an answer to a question: what a person wrote that has led to it. */
+  /**
+   * What is answered; of several messages that a person wrote in a row, the newest. After an answer to
+   * a question: what a person wrote that has led to it.
+   */
   async #messageOf(tx: Transaction, handling: HandlingRow): Promise<StoredMessage | undefined> {
-    const [led] =
-      handling.message === null ? await tx.query<{ message: string }>(LED_TO, [handling.turn]) : [];
-    const message = handling.message ?? led?.message;
-    return message === undefined ? undefined : this.#setting.store.message(message, tx);
+    if (handling.message !== null) return (await messagesOf(tx, handling)).at(-1);
+    const [led] = await tx.query<{ message: string }>(LED_TO, [handling.turn]);
+    return led && this.#setting.store.message(led.message, tx);
   }
 }
 
@@ -272,5 +275,6 @@ const ANSWERED = {
   text: `
     update dure.room_messages
     set roles = jsonb_set(roles, array[$2::text, 'answer'], to_jsonb($3::text))
-    where id = $1 and roles ? $2::text`,
+    where id in (select message from dure.handlings where id = $1 or gathered_by = $1)
+      and roles ? $2::text`,
 };

@@ -9,6 +9,7 @@ import { newId } from "../../kernel/ids.ts";
 import type { RoomSpeaker } from "../../kernel/rooms.ts";
 import type { Done } from "../../kernel/turn-events.ts";
 import { backgroundOf, gatherFacts, messageFor } from "./background.ts";
+import { messagesOf } from "./gathering.ts";
 import { ANNOUNCE_SKIP, type HandlingInput, type HandlingRow } from "./handling.ts";
 import { MessageFiles } from "./files.ts";
 import { withoutCalls } from "../decide/mentions.ts";
@@ -169,11 +170,17 @@ export class HandlingTurns {
     place: Place,
     options: { signal: AbortSignal },
   ): Promise<HandlingInput> {
-    const message = (await this.#setting.store.message(handling.message!))!;
-    const { files, lines } = await this.#files.bring(handling, place, message, options);
+    const messages = await messagesOf(this.#setting.database, handling);
+    const { files, lines } = await this.#files.bring(handling, place, messages, options);
+    const message = messages.find(({ id }) => id === handling.message)!;
     const facts = await gatherFacts(this.#setting, { handling, place, message });
+    const said = messages.map((one) => ({
+      ...facts,
+      message: one,
+      files: lines.get(one.id) ?? [],
+    }));
     return {
-      message: messageFor({ ...facts, files: lines }, MESSAGE_BYTES),
+      message: messageFor(said, MESSAGE_BYTES),
       background: backgroundOf(facts),
       files,
     };
@@ -241,13 +248,17 @@ export class HandlingTurns {
   }
 
   /** Undefined: an agent asks, reminds or reports, and no person's own words are answered. */
-  async #speakerOf({ message: id }: HandlingRow, place: Place): Promise<RoomSpeaker | undefined> {
-    const { store, directory } = this.#setting;
-    const message = id === null ? undefined : await store.message(id);
-    if (message?.authorKind !== "person" || message.mark !== null) return undefined;
-    const { author, authorName: name, seq, replyTo } = message;
-    const text = withoutCalls(message.text, directory.names);
-    return { adapter: place.adapter, id: author, name, seq, text, replyTo: replyTo ?? undefined };
+  async #speakerOf(handling: HandlingRow, place: Place): Promise<RoomSpeaker | undefined> {
+    const { database, directory } = this.#setting;
+    const messages = await messagesOf(database, handling);
+    const [first] = messages;
+    if (first?.authorKind !== "person" || first.mark !== null) return undefined;
+    const { author, authorName: name, seq } = first;
+    const text = messages.map((one) => withoutCalls(one.text, directory.names)).join("\n");
+    // A yes that belongs to one question among other words is none: it says which one by itself.
+    const [replyTo, ...others] = new Set(messages.map((one) => one.replyTo ?? undefined));
+    const answers = others.length === 0 ? replyTo : undefined;
+    return { adapter: place.adapter, id: author, name, seq, text, replyTo: answers };
   }
 
   /** Gives the end of the typing sign. */
@@ -326,5 +337,5 @@ const STOPPED = {
     select p.tenant
     from dure.handlings h
     join dure.places p on p.id = h.place
-    where h.id = $1 and h.state = 'done' and h.outcome = 'stopped'`,
+    where h.id = $1 and h.state = 'done' and h.outcome in ('stopped', 'deleted')`,
 };

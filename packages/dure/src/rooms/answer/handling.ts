@@ -104,43 +104,52 @@ function postable(text: string, locale: Locale): string {
 }
 
 /** Whose work has ended, as its end is told. */
-type Handled = Pick<HandlingRow, "message" | "agent" | "session" | "turn">;
+type Handled = Pick<HandlingRow, "id" | "message" | "agent" | "session" | "turn">;
 
 /** A handling that has ended without words. */
 export interface UnsaidHandling extends Handled {
-  readonly id: string;
   /** What was shown of it as it was written; null: nothing. */
   readonly preview: string | null;
 }
 
-/** Tells that a handling has ended. */
-export function emitHandled(
+/** Tells that a handling has ended, and with it those of the messages that it has gathered. */
+export async function emitHandled(
   tx: Transaction,
   { store }: Pick<RoomsSetting, "store">,
   place: Place,
   ended: { handling: Handled; outcome: HandlingOutcome | "silent"; answer: string | null },
 ): Promise<void> {
   const { handling, outcome, answer } = ended;
-  const { message, agent, session, turn } = handling;
-  return store.emit(tx, [
-    {
-      type: "room.handled",
-      role: "conversation",
-      room: place.id,
-      agent,
-      session,
-      turn: turn ?? undefined,
-      data: { message, outcome, answer, parent: place.parent },
-    },
-  ]);
+  const { id, agent, session } = handling;
+  const turn = handling.turn ?? undefined;
+  const gathered = await tx.query<Pick<Handled, "message">>(GATHERED, [id, answer]);
+  const events = [handling, ...gathered].map(({ message }) => ({
+    type: "room.handled" as const,
+    role: "conversation" as const,
+    room: place.id,
+    agent,
+    session,
+    turn,
+    data: { message, outcome, answer, parent: place.parent },
+  }));
+  await store.emit(tx, events);
 }
+
+const GATHERED = {
+  name: "handling.gathered",
+  text: `
+    update dure.handlings
+    set answer = $2
+    where gathered_by = $1
+    returning message`,
+};
 
 /** Takes away what was shown of a handling that was ended from outside, and tells its end. */
 export async function endUnsaid(
   tx: Transaction,
   setting: RoomsSetting,
   place: Place,
-  { handling, outcome }: { handling: UnsaidHandling; outcome: "silent" | "stopped" },
+  { handling, outcome }: { handling: UnsaidHandling; outcome: "silent" | "stopped" | "deleted" },
 ): Promise<void> {
   const { preview } = handling;
   if (preview !== null) await removePreview(tx, setting, handling, { place, preview });

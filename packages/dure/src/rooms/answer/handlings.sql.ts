@@ -9,7 +9,7 @@ export const sql = /* sql */ `
 -- in which people write makes no agent wait. Each statement below the lock
 -- sees all that was decided before it.
 create or replace function dure.start_handlings(
-  p_holder text, p_limit integer, p_known text[]
+  p_holder text, p_limit integer, p_known text[], p_gathers boolean
 ) returns setof dure.handlings language plpgsql as $$
 declare
   v_session text;
@@ -20,11 +20,19 @@ begin
     select first.session
     from (
       select distinct on (session) *
-      from dure.handlings
-      where state <> 'done'
+      from dure.handlings h
+      where state <> 'done' and not dure.handling_gathers(h)
       order by session, created_at, id
     ) first
     where dure.handling_may_start(first::dure.handlings, p_holder, p_known)
+      and (
+        p_gathers
+        or not exists (
+          select
+          from dure.handlings g
+          where g.gathered_by = first.id
+        )
+      )
     order by first.not_before, first.id
   loop
     exit when v_left <= 0;
@@ -32,8 +40,10 @@ begin
       hashtextextended('dure:handlings:' || v_session, 0)
     );
     select * into v_first
-    from dure.handlings
-    where session = v_session and state <> 'done'
+    from dure.handlings h
+    where session = v_session
+      and state <> 'done'
+      and not dure.handling_gathers(h)
     order by created_at, id
     limit 1
     for update;
@@ -48,6 +58,9 @@ begin
         and o.id <> v_first.id
         and dure.handling_is_worked_on(o, p_holder, p_known)
     );
+    if p_gathers then
+      perform dure.gather_handlings(v_first);
+    end if;
     return query update dure.handlings
     set state = 'running', holder = p_holder
     where id = v_first.id
@@ -55,6 +68,46 @@ begin
     v_left := v_left - 1;
   end loop;
 end $$;
+
+-- Of a release that answers each message by itself.
+create or replace function dure.start_handlings(
+  p_holder text, p_limit integer, p_known text[]
+) returns setof dure.handlings language sql as $$
+  select *
+  from dure.start_handlings(p_holder, p_limit, p_known, false)
+$$;
+
+-- Whether its person may be saying more: then others of the line need not wait.
+create or replace function dure.handling_gathers(
+  h dure.handlings
+) returns boolean language sql stable as $$
+  select h.state = 'waiting' and coalesce(h.rests_at > clock_timestamp(), false)
+$$;
+
+-- What its person has added becomes part of it, at most 49 messages: one turn
+-- answers them. What was composed before stays as it is.
+create or replace function dure.gather_handlings(
+  h dure.handlings
+) returns void language sql as $$
+  update dure.handlings
+  set state = 'done', outcome = 'gathered', gathered_by = h.id,
+    finished_at = clock_timestamp()
+  where h.rests_at is not null and h.input is null and id in (
+    select o.id
+    from dure.handlings o
+    join dure.room_messages m on m.id = o.message
+    join dure.room_messages said on said.id = h.message
+    where o.session = h.session
+      and o.id <> h.id
+      and o.state = 'waiting'
+      and o.rests_at is not null
+      and o.input is null
+      and m.author_kind = said.author_kind
+      and m.author = said.author
+    order by o.created_at, o.id
+    limit 49
+  )
+$$;
 
 -- Whether work is being done: by its own process, which names what it
 -- knows, or by another one that lives.
@@ -84,8 +137,9 @@ create or replace function dure.handling_may_start(
           or h.not_before <= clock_timestamp()
           or exists (select
             from dure.handlings b
+            left join dure.handlings lead on lead.id = b.gathered_by
             where b.id = h.behind
-            and b.state = 'done'))
+            and coalesce(lead.state, b.state) = 'done'))
 $$;
 
 -- A turn that an answer from the inbox starts in an agent's session of a

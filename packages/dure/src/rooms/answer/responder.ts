@@ -37,6 +37,7 @@ export class Responder {
   readonly #over = new AbortController();
   readonly #poller: Poller;
   readonly #unsubscribe: (() => void)[] = [];
+  #cancelLook: (() => void) | undefined;
 
   constructor(
     setting: RoomsSetting,
@@ -68,7 +69,7 @@ export class Responder {
     if (this.#unsubscribe.length > 0) return;
     const { notifications } = this.#setting;
     for (const topic of [HANDLINGS_TOPIC, PAUSES_TOPIC]) {
-      this.#unsubscribe.push(notifications.subscribe(topic, () => this.#poller.wake()));
+      this.#unsubscribe.push(notifications.subscribe(topic, () => this.#look()));
     }
     this.#poller.start();
   }
@@ -76,9 +77,18 @@ export class Responder {
   /** Stops following. Turns go on in the engine; the process that takes the work posts their words. */
   async stop(): Promise<void> {
     for (const unsubscribe of this.#unsubscribe.splice(0)) unsubscribe();
+    this.#cancelLook?.();
     this.#over.abort(new DOMException("Rooms were stopped.", "AbortError"));
     await this.#poller.stop();
     await Promise.allSettled([...this.#running.values()].map(({ end }) => end));
+  }
+
+  /** At once, and when who wrote just now has rested. */
+  #look(): void {
+    const { clock, gather } = this.#setting;
+    this.#poller.wake();
+    this.#cancelLook?.();
+    this.#cancelLook = clock.after(gather.restMs + 1, () => this.#poller.wake());
   }
 
   async #claim(): Promise<PollResult> {
@@ -209,7 +219,7 @@ const CLAIM = {
   name: "handling.claim",
   text: `
     select id, agent, place, message, session, rank, request, input, turn, tries
-    from dure.start_handlings($1, $2, $3)`,
+    from dure.start_handlings($1, $2, $3, true)`,
 };
 const WITHDRAWN = {
   name: "handling.request_withdrawn",

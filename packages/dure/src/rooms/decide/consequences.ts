@@ -1,5 +1,7 @@
 /** What a message sets off: the roles of all agents, and the guard that it trips. */
 
+import { restOf } from "../answer/gathering.ts";
+import type { GatherRule } from "../limits.ts";
 import type { Directory } from "../directory.ts";
 import type { GuardStep } from "./guards.ts";
 import { sessionIdOf, type OpenPlace } from "../place.ts";
@@ -72,8 +74,14 @@ export function consequencesOf(
   {
     onlyRecord,
     secondaryWaitMs,
+    gather,
     directory,
-  }: { onlyRecord: boolean; secondaryWaitMs: number; directory: Pick<Directory, "find"> },
+  }: {
+    onlyRecord: boolean;
+    secondaryWaitMs: number;
+    gather: GatherRule;
+    directory: Pick<Directory, "find">;
+  },
 ): Consequences {
   const heard = [...decisions].filter(([, { role }]) => role !== "IGNORED");
   const decided = heard.map(
@@ -93,6 +101,7 @@ export function consequencesOf(
       rank,
       request: message.request ?? undefined,
       ...waitOf(rank, message, secondaryWaitMs),
+      ...restOf(message, gather),
     })),
     unheeded: onlyRecord
       ? heard.filter(([, decision]) => isAsked(decision)).map(([agent]) => agent)

@@ -5,7 +5,11 @@ import { DureError } from "../../kernel/errors.ts";
 import { dropParts, failMessage } from "../out/outgoing.ts";
 import { endUnsaid, type UnsaidHandling } from "../answer/handling.ts";
 import type { OpenPlace, Place } from "../place.ts";
+import { inLocale } from "../../escalations/action-words.ts";
+import { LIFT_BUTTON, type GuardStep } from "./guards.ts";
+import type { MessageButton, StoredMessage } from "../room-store.ts";
 import type { RoomsSetting, Talk } from "../talk.ts";
+import { roomTexts } from "../texts.ts";
 import { Poller, type PollResult } from "../../durable/poller.ts";
 import { UNSURE, type UnsureDecision, type UnsureDeliveries } from "../out/unsure.ts";
 
@@ -198,7 +202,10 @@ export class GuardResumes {
       if (guard === "pair" && from !== undefined && to !== undefined) {
         await tx.query(FORGET_CALLS, [from, to]);
       }
-      if (guard === "thread-rate" && place) await this.#resume(tx, place, lift.by);
+      if (guard === "thread-rate" && place) {
+        const open = await this.#setting.store.open(tx, place);
+        if (open && open.state !== "closed") await resumeIn(tx, this.#setting, open, lift.by);
+      }
     });
   }
 
@@ -212,25 +219,10 @@ export class GuardResumes {
       await this.#unsure.settleThread(tx, { place, outbox, note }, decision);
     }
   }
-
-  async #resume(tx: Transaction, place: string, by: string | null): Promise<void> {
-    const { store } = this.#setting;
-    const open = await store.open(tx, place);
-    if (!open || open.state === "closed") return;
-    await tx.query(RESUME, [open.id]);
-    await store.emit(tx, [
-      {
-        type: "room.resumed",
-        role: "system",
-        room: open.id,
-        data: { by, parent: open.parent },
-      },
-    ]);
-  }
 }
 
 /** Resuming a thread also lets the pairs call again that work in it. */
-export async function liftPairsIn(
+async function liftPairsIn(
   tx: Transaction,
   { store }: Pick<RoomsSetting, "store">,
   place: string,
@@ -242,8 +234,37 @@ export async function liftPairsIn(
   }
 }
 
+/** A person lifts what a guard has stopped in a place. Throws `PLACE_CLOSED`. */
+export async function resumeTalk(
+  setting: RoomsSetting,
+  { id, name }: Pick<Place, "id" | "name">,
+  by: string,
+): Promise<void> {
+  const { database, store } = setting;
+  await database.transaction(async (tx) => {
+    const place = await store.open(tx, id);
+    if (!place || place.state === "closed") {
+      const because = place?.closedBecause ?? "it is gone";
+      throw new DureError("PLACE_CLOSED", `${name} is closed: ${because}.`, { class: "conflict" });
+    }
+    await store.settleEscalation(tx, `room:loop:${id}`, by);
+    await liftPairsIn(tx, setting, id, by);
+    await resumeIn(tx, setting, place, by);
+  });
+}
+
+async function resumeIn(
+  tx: Transaction,
+  { store }: RoomsSetting,
+  { id, parent }: OpenPlace,
+  by: string | null,
+): Promise<void> {
+  await tx.query(RESUME, [id]);
+  await store.emit(tx, [{ type: "room.resumed", role: "system", room: id, data: { by, parent } }]);
+}
+
 /** Agents may speak again in a place. */
-export const RESUME = {
+const RESUME = {
   name: "rooms.resume",
   text: `
     update dure.places
@@ -299,3 +320,70 @@ const FORGET_CALLS = {
     set calls = '{}'
     where (one = $1 and other = $2) or (one = $2 and other = $1)`,
 };
+
+/** The answer that lifts what a guard has stopped. */
+export const LIFT = {
+  value: "resume",
+  code: "lift",
+  label: "Lift",
+  style: "primary",
+} as const;
+
+/** Once, in the name of the agent whose message tripped a guard; it names no agent. */
+export async function tellTrip(
+  tx: Transaction,
+  setting: RoomsSetting,
+  talk: Pick<Talk, "say">,
+  tripped: {
+    readonly place: OpenPlace;
+    readonly message: Pick<StoredMessage, "author" | "authorKind">;
+    readonly trip: NonNullable<GuardStep["trip"]>;
+  },
+): Promise<void> {
+  const { store, directory, locale } = setting;
+  const { place, message, trip } = tripped;
+  const text = tripText(setting, trip);
+  // What is suspended waits for a decision; what rests is woken by any word of a person, and by the
+  // button.
+  const lift =
+    trip === "thread-rate"
+      ? await askToLift(tx, setting, place, text)
+      : inLocale({ ...LIFT, value: `${LIFT_BUTTON}:${place.id}` }, locale);
+
+  const speaker = message.authorKind === "agent" ? message.author : directory.lead?.id;
+  if (speaker === undefined || !directory.account(place.adapter, speaker)) return;
+  const after = await store.open(tx, place.id);
+  if (!after) return;
+  await talk.say(tx, after, { author: speaker, text, mark: "notice", buttons: [lift] });
+}
+
+/** Gives the button that answers. */
+async function askToLift(
+  tx: Transaction,
+  { store, locale }: RoomsSetting,
+  place: OpenPlace,
+  title: string,
+): Promise<MessageButton> {
+  const id = await store.escalate(tx, {
+    subject: `room:loop:${place.id}`,
+    type: "conflict",
+    severity: "medium",
+    tenant: place.tenant,
+    source: { room: place.id },
+    title,
+    context: { place: place.id, name: place.name, guard: "thread-rate" },
+    suggestedActions: [LIFT, { value: "seen", code: "seen", label: "Seen" }],
+  });
+  return inLocale({ ...LIFT, value: `${id}:${LIFT.value}` }, locale);
+}
+
+function tripText(
+  { limits, locale }: Pick<RoomsSetting, "limits" | "locale">,
+  trip: NonNullable<GuardStep["trip"]>,
+): string {
+  const texts = roomTexts(locale);
+  if (trip !== "thread-rate") return texts.resting(limits.exchangeMessages);
+  const perSeconds = limits.threadPerMs / 1_000;
+  const minutes = Math.round(limits.suspendMs / 60_000);
+  return texts.suspended(perSeconds, minutes, limits.threadMessages);
+}

@@ -19,7 +19,8 @@ import { channelPlaceId, type RoomAgent } from "../directory.ts";
 import { chainAllows, pairMayCall, type PairStop } from "../decide/guards.ts";
 import { enqueueNotice } from "../out/notices.ts";
 import type { Place } from "../place.ts";
-import { LIFT, type RoomsSetting, type Talk } from "../talk.ts";
+import { LIFT } from "../decide/guard-stop.ts";
+import type { RoomsSetting, Talk } from "../talk.ts";
 import { roomTexts } from "../texts.ts";
 
 /** The request that the caller's own turn was asked with. */

@@ -15,12 +15,13 @@ import type {
 } from "../channel-adapter.ts";
 import type { Pressed } from "../orders/buttons.ts";
 import { CatchUp } from "./catch-up.ts";
+import { deleteMessage, editMessage } from "./changes.ts";
 import { UnreadablePlaceReports } from "./unreadable-places.ts";
 import { IncomingPlaces, PlaceChanges } from "./platform-places.ts";
 import { ORDER_BUTTON, ORDERS, type Order, type OrderedAt } from "../orders/orders.ts";
 import type { PressedBy } from "../orders/pressed-by.ts";
 import { wasAway, type Place } from "../place.ts";
-import { recordOf, type RoomsSetting, type Talk } from "../talk.ts";
+import type { RoomsSetting, Talk } from "../talk.ts";
 import { checkText, textOf } from "../text.ts";
 import { roomTexts } from "../texts.ts";
 import type { AccountState } from "../../kernel/rooms.ts";
@@ -93,20 +94,18 @@ export class Inbound implements ChannelPort {
     _account: ChannelAccount,
     change: { platformId: string; place: PlaceAddress; text: string },
   ): Promise<void> {
-    const { database, store, directory } = this.#setting;
     const checked = checkText(change.text);
     if (!checked.ok) return;
-    await database.transaction(async (tx) => {
-      const text = this.#inOurWords(checked.text);
-      const [edited] = await tx.query<{ id: string; place: string; is_news: boolean }>(EDIT, [
-        this.#adapter.name,
-        change.platformId,
-        text,
-      ]);
-      if (edited) await tx.query(EDIT_RECORD, [edited.place, edited.id, recordOf(text, directory)]);
-      if (edited?.is_news) await store.emitEdited(tx, edited.place, edited.id);
-    });
-    this.#talk.announce();
+    const message = { adapter: this.#adapter.name, platformId: change.platformId };
+    await editMessage(this.#setting, this.#talk, message, this.#inOurWords(checked.text));
+  }
+
+  async deleted(
+    _account: ChannelAccount,
+    gone: { platformId: string; place: PlaceAddress },
+  ): Promise<void> {
+    const message = { adapter: this.#adapter.name, platformId: gone.platformId };
+    await deleteMessage(this.#setting, this.#talk, message);
   }
 
   async placeChanged(account: ChannelAccount, change: PlaceChange): Promise<void> {
@@ -336,37 +335,3 @@ function splitButton(value: string): readonly [string, string] {
   const colon = value.indexOf(":");
   return colon < 0 ? [value, ""] : [value.slice(0, colon), value.slice(colon + 1)];
 }
-
-/**
- * Every account tells of an edit, each after it has heard the message: the first one is the news.
- * In a place that is closed nothing is recorded.
- */
-const EDIT = {
-  name: "inbound.edit",
-  text: `
-    with old as (
-      select m.id, m.text
-      from dure.room_parts p
-      join dure.room_messages m on m.id = p.message
-      join dure.places at on at.id = m.place
-      where p.adapter = $1
-        and p.platform_id = $2
-        and m.author_kind <> 'agent'
-        and at.state <> 'closed'
-      for update of m
-    )
-    update dure.room_messages m
-    set text = $3,
-      edited_at = case when old.text = $3 then m.edited_at else clock_timestamp() end
-    from old
-    where m.id = old.id
-    returning m.id, m.place, old.text <> $3 as is_news`,
-};
-/** What was heard is what stands there now. */
-const EDIT_RECORD = {
-  name: "inbound.edit_record",
-  text: `
-    update dure.observations
-    set excerpt = $3
-    where place = $1 and message = $2`,
-};

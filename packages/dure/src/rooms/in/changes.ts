@@ -1,0 +1,327 @@
+/** What people change of what they have said, on every platform: other words, or none. */
+
+import type { Queryable, Transaction } from "../../durable/database.ts";
+import type { TransactionalHandler } from "../../durable/outbox-handler.ts";
+import { enqueue } from "../../durable/outbox.ts";
+import { storable } from "../../durable/storable.ts";
+import { DureError } from "../../kernel/errors.ts";
+import { spokenBy } from "../../kernel/quoted-words.ts";
+import type { Memory } from "../../engine/agent/memory.ts";
+import { endHandlingsOf } from "../answer/gathering.ts";
+import { renderMentions } from "../decide/mentions.ts";
+import type { RoomPerson } from "../look/room-person.ts";
+import type { StoredMessage } from "../room-store.ts";
+import { recordOf, type RoomsSetting, type Talk } from "../talk.ts";
+
+/** Takes the words of a message that is gone out of what agents remember. */
+export const FORGET_TOPIC = "room.forget";
+
+/** A message by its platform's id, or by dure's. */
+export type MessageName =
+  | { readonly adapter: string; readonly platformId: string }
+  | { readonly id: string };
+
+/**
+ * The message has other words. What has not been answered is answered as it reads now; an agent that
+ * has answered it is told on its next turn. The same words again change nothing.
+ */
+export async function editMessage(
+  setting: RoomsSetting,
+  talk: Pick<Talk, "announce">,
+  message: MessageName,
+  text: string,
+): Promise<void> {
+  const { database, store, directory } = setting;
+  await database.transaction(async (tx) => {
+    const [edited] = await tx.query<{ id: string; place: string; is_news: boolean }>(EDIT, [
+      ...namesOf(message),
+      text,
+    ]);
+    if (edited) await tx.query(EDIT_RECORD, [edited.place, edited.id, recordOf(text, directory)]);
+    if (edited?.is_news) await store.emitEdited(tx, edited.place, edited.id);
+  });
+  talk.announce();
+}
+
+/**
+ * The message is gone: its words and files leave the record, the answer that waits or runs for it alone
+ * ends unsaid, and agents that have answered it are told on their next turn and remember its words no
+ * more. Every account tells of it; the first one counts.
+ */
+export async function deleteMessage(
+  setting: RoomsSetting,
+  talk: Pick<Talk, "announce">,
+  message: MessageName,
+): Promise<void> {
+  const { database, store, notifications } = setting;
+  const [found] = await database.query<FoundMessage>(FIND, namesOf(message));
+  if (!found) return;
+  await database.transaction(async (tx) => {
+    const place = await store.open(tx, found.place);
+    const [gone] = await tx.query<GoneMessage>(DELETE, [found.id]);
+    if (!gone || !place) return;
+    await tx.query(FORGET_RECORD, [gone.place, gone.id]);
+    await tx.query(FORGET_FILES, [gone.id, gone.place]);
+    await endHandlingsOf(tx, setting, place, gone.id);
+    await enqueueForgetting(tx, setting, gone);
+    await store.emitEdited(tx, gone.place, gone.id);
+  });
+  notifications.publish("stops");
+  talk.announce();
+}
+
+/** What people change of their own messages in web rooms; on other platforms these tell of it. */
+export class OwnMessages {
+  readonly #setting: RoomsSetting;
+  readonly #talk: Talk;
+  readonly #rooms: OwnMessagesParts;
+
+  constructor(setting: RoomsSetting, talk: Talk, rooms: OwnMessagesParts) {
+    this.#setting = setting;
+    this.#talk = talk;
+    this.#rooms = rooms;
+  }
+
+  /**
+   * The message has other words. Throws `MESSAGE_NOT_YOURS`, `MESSAGE_DELETED`,
+   * `ROOM_MESSAGE_UNKNOWN`, `ROOM_NOT_OURS`, `MESSAGE_INVALID`, `MESSAGE_TOO_LONG`.
+   */
+  async edit(id: string, who: RoomPerson, text: string): Promise<StoredMessage> {
+    const { deletedAt } = await this.#own(id, who);
+    if (deletedAt !== null) {
+      throw new DureError("MESSAGE_DELETED", `The message ${id} is deleted.`, {
+        class: "conflict",
+        hint: "Write a new one.",
+      });
+    }
+    await editMessage(this.#setting, this.#talk, { id }, this.#rooms.wordsOf(text));
+    return this.#rooms.find(id, who);
+  }
+
+  /** The message is gone. Again it is gone already. Throws as `edit`. */
+  async delete(id: string, who: RoomPerson): Promise<void> {
+    await this.#own(id, who);
+    await deleteMessage(this.#setting, this.#talk, { id });
+  }
+
+  async #own(id: string, who: RoomPerson): Promise<StoredMessage> {
+    const message = await this.#rooms.find(id, who);
+    if (message.authorKind === "person" && message.author === who.person) return message;
+    throw new DureError("MESSAGE_NOT_YOURS", `The message ${id} is not yours.`, {
+      class: "forbidden",
+      hint: "People change what they have written themselves.",
+    });
+  }
+}
+
+interface OwnMessagesParts {
+  /** A message of a web room that the person may see; refused otherwise. */
+  readonly find: (id: string, who: RoomPerson) => Promise<StoredMessage>;
+  /** A text as it is stored; refused where it cannot be. */
+  readonly wordsOf: (text: string) => string;
+}
+
+interface FoundMessage {
+  readonly id: string;
+  readonly place: string;
+}
+
+interface GoneMessage extends FoundMessage {
+  readonly author_name: string;
+  readonly text: string;
+}
+
+function namesOf(message: MessageName): readonly (string | null)[] {
+  return "id" in message ? [null, null, message.id] : [message.adapter, message.platformId, null];
+}
+
+/** What an agent's session holds of a message that is gone. */
+interface Forgetting {
+  readonly session: string;
+  readonly turn: string;
+  /** As the session has them: `민준: 말`. */
+  readonly words: string;
+}
+
+async function enqueueForgetting(
+  tx: Transaction,
+  { directory }: RoomsSetting,
+  { id, author_name: name, text }: GoneMessage,
+): Promise<void> {
+  const words = spokenBy(
+    name,
+    renderMentions(text, (agent) => directory.nameOf(agent)),
+  );
+  const handled = await tx.query<Omit<Forgetting, "words">>(HANDLED, [id]);
+  await enqueue(
+    tx,
+    handled.map(({ session, turn }) => ({
+      topic: FORGET_TOPIC,
+      ordering: session,
+      key: `${id}/forget/${turn}`,
+      payload: { session, turn, words },
+    })),
+  );
+}
+
+/** A session whose turn runs is forgotten in when that has ended. Repeated it changes nothing. */
+export function forgetHandler(): TransactionalHandler {
+  return {
+    transactional: true,
+    classify: (error) =>
+      error instanceof SessionBusy ? { class: "rate-limited", afterMs: BUSY_MS } : undefined,
+    run: async (payload, { tx }) => {
+      const { session, turn, words } = payload as unknown as Forgetting;
+      await forgetIn(tx, { session, turn, words });
+    },
+  };
+}
+
+class SessionBusy extends Error {}
+
+/** Before a session whose turn runs is looked at again, milliseconds. */
+const BUSY_MS = 2_000;
+
+async function forgetIn(tx: Queryable, { session, turn, words }: Forgetting): Promise<void> {
+  const [row] = await tx.query<{ memory: Memory; running: string | null }>(MEMORY, [session]);
+  if (row?.running) throw new SessionBusy(`${session} is in the middle of a turn`);
+  const [asked] = await tx.query<{ text: string }>(ASKED, [session, turn]);
+  if (asked) await tx.query(FORGET_ASKED, [session, turn, withoutWords(asked.text, words)]);
+  const { rawHistory } = row?.memory ?? {};
+  if (!row || !rawHistory) return;
+  const kept = rawHistory.map((entry) =>
+    entry.role === "user" ? { ...entry, content: withoutWords(entry.content, words) } : entry,
+  );
+  await tx.query(FORGET_MEMORY, [session, storable({ ...row.memory, rawHistory: kept })]);
+}
+
+/** Where the words stand as a message of their own; the speaker stays. Pure. */
+function withoutWords(text: string, words: string): string {
+  const speaker = words.slice(0, words.indexOf(": ") + 2);
+  const lines = `\n${text}\n`;
+  const without = lines.replaceAll(`\n${words}\n`, `\n${speaker}(deleted)\n`);
+  return without.slice(1, -1);
+}
+
+/**
+ * Every account tells of an edit, each after it has heard the message: the first one is the news.
+ * In a place that is closed nothing is recorded.
+ */
+const EDIT = {
+  name: "changes.edit",
+  text: `
+    with old as (
+      select m.id, m.text
+      from dure.room_messages m
+      join dure.places at on at.id = m.place
+      where m.id = coalesce(
+          $3,
+          (
+            select p.message
+            from dure.room_parts p
+            where p.adapter = $1 and p.platform_id = $2
+          )
+        )
+        and m.author_kind <> 'agent'
+        and m.deleted_at is null
+        and at.state <> 'closed'
+      for update of m
+    )
+    update dure.room_messages m
+    set text = $4,
+      edited_at = case when old.text = $4 then m.edited_at else clock_timestamp() end,
+      changed_at = case when old.text = $4 then m.changed_at else clock_timestamp() end
+    from old
+    where m.id = old.id
+    returning m.id, m.place, old.text <> $4 as is_news`,
+};
+/** What was heard is what stands there now. */
+const EDIT_RECORD = {
+  name: "changes.edit_record",
+  text: `
+    update dure.observations
+    set excerpt = $3
+    where place = $1 and message = $2`,
+};
+const FIND = {
+  name: "changes.find",
+  text: `
+    select id, place
+    from dure.room_messages
+    where id = coalesce(
+        $3,
+        (
+          select p.message
+          from dure.room_parts p
+          where p.adapter = $1 and p.platform_id = $2
+        )
+      )
+      and author_kind <> 'agent'`,
+};
+const DELETE = {
+  name: "changes.delete",
+  text: `
+    with old as (
+      select *
+      from dure.room_messages
+      where id = $1 and deleted_at is null
+      for update
+    )
+    update dure.room_messages m
+    set text = '', attachments = '[]', buttons = null,
+      deleted_at = clock_timestamp(), changed_at = clock_timestamp()
+    from old
+    where m.id = old.id
+    returning m.id, m.place, m.author_name, old.text`,
+};
+const FORGET_RECORD = {
+  name: "changes.forget_record",
+  text: `
+    delete from dure.observations
+    where place = $1 and message = $2`,
+};
+const FORGET_FILES = {
+  name: "changes.forget_files",
+  text: `
+    delete from dure.files
+    where turn_id = $1 and session_id = 'place ' || $2`,
+};
+/** The turns that were asked with it, also among other messages. */
+const HANDLED = {
+  name: "changes.handled",
+  text: `
+    select h.session, coalesce(lead.turn, h.turn) as turn
+    from dure.handlings h
+    left join dure.handlings lead on lead.id = h.gathered_by
+    where h.message = $1 and coalesce(lead.turn, h.turn) is not null`,
+};
+const MEMORY = {
+  name: "changes.memory",
+  text: `
+    select memory, running_turn as running
+    from dure.sessions
+    where id = $1
+    for update`,
+};
+const ASKED = {
+  name: "changes.asked",
+  text: `
+    select text
+    from dure.messages
+    where session_id = $1 and turn_id = $2
+    limit 1`,
+};
+const FORGET_ASKED = {
+  name: "changes.forget_asked",
+  text: `
+    update dure.messages
+    set text = $3
+    where session_id = $1 and turn_id = $2`,
+};
+const FORGET_MEMORY = {
+  name: "changes.forget_memory",
+  text: `
+    update dure.sessions
+    set memory = $2, memory_rev = memory_rev + 1
+    where id = $1 and running_turn is null`,
+};

@@ -1,0 +1,150 @@
+// @module-tag slow
+import { describe, expect, test } from "vitest";
+import { eventually } from "../until.ts";
+import { discordPlatform } from "./discord-platform.ts";
+import { ANONYMOUS, readyTeamOn, settled } from "./helpers.ts";
+import type { TestPlatform } from "./platform.ts";
+import { slackPlatform } from "./slack-platform.ts";
+import type { Behave, TestTeam } from "./team.ts";
+import { webPlatform } from "./web-platform.ts";
+
+const PLATFORMS = [
+  ["web", async () => webPlatform()],
+  ["discord", () => discordPlatform()],
+  ["slack", () => slackPlatform()],
+] as const satisfies readonly (readonly [string, () => Promise<TestPlatform>])[];
+
+/** A team whose agent waits for more words before it answers, and what its model is given. */
+async function stageOf(make: () => Promise<TestPlatform>, restMs: number) {
+  const platform = await make();
+  const asked: string[] = [];
+  const ruda: Behave = ({ request }) => {
+    asked.push(JSON.stringify(request.messages));
+    return "알겠어요";
+  };
+  const team = await readyTeamOn(platform, { behave: { ruda }, gather: { restMs } });
+  return { platform, team, asked };
+}
+
+describe.each(PLATFORMS)("on %s a message", { timeout: 60_000 }, (_name, make) => {
+  test("that is edited before it is answered is answered as it reads now", async () => {
+    const { platform, team, asked } = await stageOf(make, 700);
+    const message = await platform.say(team, "제주 날씨 알려 줘요");
+    await platform.edit(team, message, "부산 날씨 알려 줘요");
+    await settled(team);
+
+    expect(asked).toHaveLength(1);
+    expect(asked[0]).toContain("부산 날씨");
+    expect(asked[0]).not.toContain("제주");
+  });
+
+  test("that is deleted before it is answered has no answer, and costs no call", async () => {
+    const { platform, team, asked } = await stageOf(make, 700);
+    const message = await platform.say(team, "비밀번호는 1234예요");
+    await platform.remove(team, message);
+    await settled(team);
+
+    expect(asked).toEqual([]);
+    expect(await team.rooms.message(message, ANONYMOUS)).toMatchObject({ text: "" });
+  });
+
+  test("that is edited after its answer is told to the agent once, on its next turn", async () => {
+    const { platform, team, asked } = await stageOf(make, 0);
+    const message = await platform.say(team, "회의는 3시예요");
+    await settled(team);
+    await platform.edit(team, message, "회의는 4시예요");
+    await platform.say(team, "고마워요");
+    await settled(team);
+    await platform.say(team, "또 봐요");
+    await settled(team);
+
+    const told = asked.map((text) =>
+      text.includes("was edited since. It reads now:\\n> 회의는 4시"),
+    );
+    expect(told).toEqual([false, true, false]);
+  });
+
+  test("that is deleted after its answer leaves the record, the next prompt and the memory", async () => {
+    const { platform, team, asked } = await stageOf(make, 0);
+    const message = await platform.say(team, "비밀번호는 1234예요");
+    await settled(team);
+    await platform.remove(team, message);
+    await eventually(async () => expect(await holdersOf(team, "1234")).toEqual([]));
+    await platform.say(team, "고마워요");
+    await settled(team);
+
+    expect(asked[1]).not.toContain("1234");
+    expect(asked[1]).toContain("민준: (deleted)");
+    expect(asked[1]).toContain("was deleted by its author");
+  });
+});
+
+test("a message that is deleted while it is answered ends that answer unsaid", async () => {
+  const gate = Promise.withResolvers<void>();
+  const begun = Promise.withResolvers<void>();
+  const platform = webPlatform();
+  const ruda: Behave = async () => {
+    begun.resolve();
+    await gate.promise;
+    return "답이에요";
+  };
+  const team = await readyTeamOn(platform, { behave: { ruda } });
+  const message = await platform.say(team, "제 주민번호로 찾아 줘요");
+  await begun.promise;
+  await platform.remove(team, message);
+  gate.resolve();
+  await settled(team);
+
+  expect(await platform.shown(team, "web:general")).toEqual(["민준: "]);
+});
+
+test("one of several messages that is deleted leaves the others their answer", async () => {
+  const { platform, team, asked } = await stageOf(async () => webPlatform(), 600);
+  await platform.say(team, "날씨 알려 줘요");
+  const message = await platform.say(team, "비밀번호는 1234예요");
+  await platform.remove(team, message);
+  await settled(team);
+
+  expect(asked).toHaveLength(1);
+  expect(asked[0]).toContain("날씨");
+  expect(asked[0]).not.toContain("1234");
+});
+
+test("a person changes no words of another one, and none that are deleted", async () => {
+  const platform = webPlatform();
+  const team = await readyTeamOn(platform);
+  const message = await platform.say(team, "안녕하세요");
+  await settled(team);
+  const jiu = { tenant: "", person: "지우" };
+  const minjun = { tenant: "", person: "민준" };
+
+  await expect(team.rooms.own.edit(message, jiu, "안녕")).rejects.toMatchObject({
+    code: "MESSAGE_NOT_YOURS",
+  });
+  await expect(team.rooms.own.delete(message, jiu)).rejects.toMatchObject({
+    code: "MESSAGE_NOT_YOURS",
+  });
+  await team.rooms.own.delete(message, minjun);
+  await team.rooms.own.delete(message, minjun);
+  await expect(team.rooms.own.edit(message, minjun, "안녕")).rejects.toMatchObject({
+    code: "MESSAGE_DELETED",
+  });
+});
+
+/** Tables in which the words stand. */
+async function holdersOf({ database }: TestTeam, words: string): Promise<readonly string[]> {
+  const rows = await database.query<{ name: string; held: boolean }>(
+    {
+      text: `
+        select 'room_messages' as name, exists (select from dure.room_messages where strpos(text, $1) > 0) as held
+        union all
+        select 'observations', exists (select from dure.observations where strpos(excerpt, $1) > 0)
+        union all
+        select 'messages', exists (select from dure.messages where strpos(text, $1) > 0)
+        union all
+        select 'sessions', exists (select from dure.sessions where strpos(memory::text, $1) > 0)`,
+    },
+    [words],
+  );
+  return rows.flatMap(({ name, held }) => (held ? [name] : []));
+}
