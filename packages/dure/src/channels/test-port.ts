@@ -34,6 +34,7 @@ export class RecordingPort implements ChannelPort {
   }[] = [];
   /** Platform ids of messages that were deleted. */
   readonly gone: string[] = [];
+  readonly reactions: Parameters<ChannelPort["reacted"]>[1][] = [];
   readonly changes: PlaceChange[] = [];
   readonly audiences: Audience[] = [];
   readonly states: {
@@ -82,6 +83,13 @@ export class RecordingPort implements ChannelPort {
     { platformId }: { platformId: string; place: PlaceAddress },
   ): Promise<void> {
     this.gone.push(platformId);
+  }
+
+  async reacted(
+    _account: ChannelAccount,
+    reaction: Parameters<ChannelPort["reacted"]>[1],
+  ): Promise<void> {
+    this.reactions.push(reaction);
   }
 
   async edited(

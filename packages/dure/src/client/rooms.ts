@@ -68,6 +68,17 @@ export class RoomsClient {
     await this.#http.request(path, { method: "DELETE", ...passed(options) });
   }
 
+  /** Sets an emoji below a message of a web room, or takes the own one away (`isSet: false`). */
+  react(
+    id: string,
+    emoji: string,
+    { isSet = true, ...options }: CallOptions & { isSet?: boolean } = {},
+  ): Promise<RoomMessage> {
+    const path = `/v1/messages/${encodeURIComponent(id)}/reactions/${encodeURIComponent(emoji)}`;
+    const method = isSet ? "PUT" : "DELETE";
+    return this.#http.answer(method, `${path}${this.#query({})}`, undefined, options);
+  }
+
   /**
    * Uploads files to a web room, for `files` of a message within 24 h. Again it is the same files.
    */

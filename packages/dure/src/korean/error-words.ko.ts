@@ -57,6 +57,7 @@ export const ERROR_WORDS_KO: Readonly<Record<string, string>> = {
   PLACE_CLOSED: "닫힌 방이라 쓸 수 없어요.",
   MESSAGE_DELETED: "지운 메시지예요. 새로 써 주세요.",
   MESSAGE_NOT_YOURS: "자기가 쓴 메시지만 고치거나 지울 수 있어요.",
+  REACTION_INVALID: "이모지 하나만 보낼 수 있어요. 👍처럼 보내 주세요.",
   ROOM_NOT_OURS: "다른 메신저에 있는 방이에요. 그곳에서 써 주세요.",
   ROOM_MESSAGE_UNKNOWN: "이런 메시지가 없어요.",
   CHANNEL_FULL: "이 방에서 에이전트들이 주고받을 수 있는 만큼 다 썼어요.",

@@ -78,6 +78,16 @@ export interface ChannelAdapter {
     file: FileOfMessage,
     options: { signal: AbortSignal },
   ): Promise<Uint8Array>;
+  /**
+   * Sets a sign of this account below a message, or takes it away. Harmless to repeat. Absent: the
+   * platform has none.
+   */
+  react?(
+    account: ChannelAccount,
+    place: PlaceAddress,
+    sign: { platformId: string; emoji: Sign; isSet: boolean },
+    options: { signal: AbortSignal },
+  ): Promise<void>;
   /** Shows for some seconds that the account writes. Never throws. */
   typing(account: ChannelAccount, place: PlaceAddress): void;
   /**
@@ -121,6 +131,10 @@ export interface ChannelAdapter {
   ): Promise<readonly ChannelFinding[]>;
 }
 
+/** What an agent says without words: it has begun, and it is done with nothing to say. */
+export const SIGNS = { seen: "👀", done: "✅" } as const;
+export type Sign = (typeof SIGNS)[keyof typeof SIGNS];
+
 /** What the platform allows. */
 export interface ChannelLimits {
   /** Characters (UTF-16 units) of one message; longer text is sent in parts. */
@@ -154,6 +168,18 @@ export interface ChannelPort {
   deleted(
     account: ChannelAccount,
     gone: { platformId: string; place: PlaceAddress },
+  ): Promise<void>;
+  /** A person has set a sign below a message, or has taken it away. */
+  reacted(
+    account: ChannelAccount,
+    reaction: {
+      platformId: string;
+      /** The platform's id of the person. */
+      person: string;
+      /** An emoji, or the name of one of the platform's own between colons. */
+      emoji: string;
+      isSet: boolean;
+    },
   ): Promise<void>;
   placeChanged(account: ChannelAccount, change: PlaceChange): Promise<void>;
   /**

@@ -229,7 +229,10 @@ export interface StoredMessage {
 }
 
 /** A message as people look at it: roles are a list, since agents' ids are no keys. Pure. */
-export function shownMessage({ roles, ...message }: StoredMessage): RoomMessage {
+export function shownMessage(
+  { roles, ...message }: StoredMessage,
+  reactions: RoomMessage["reactions"] = [],
+): RoomMessage {
   const list = Object.entries(roles).map(([agent, { role, rank, because, at, answer }]) => ({
     agent,
     role,
@@ -238,7 +241,7 @@ export function shownMessage({ roles, ...message }: StoredMessage): RoomMessage 
     observedAt: role === "OBSERVER" ? at : undefined,
     answeredBy: answer,
   }));
-  return { ...message, roles: list };
+  return { ...message, roles: list, reactions };
 }
 
 export type MessageRow = RowOf<StoredMessage, "at" | "editedAt" | "deletedAt">;

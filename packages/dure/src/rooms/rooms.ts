@@ -66,6 +66,8 @@ export interface RoomsOptions {
   readonly limits: RoomLimits;
   /** Whether what a person says in a row is answered once. Default `GATHER`. */
   readonly gather?: GatherRule | undefined;
+  /** Whether agents set 👀 and ✅ below what they work on, where the platform has it. Default yes. */
+  readonly signs?: boolean | undefined;
   readonly locale: Locale;
   readonly allowBots?: boolean;
   /**
@@ -454,6 +456,7 @@ function settingOf(options: RoomsOptions): RoomsSetting {
     directory,
     limits,
     gather: options.gather ?? GATHER,
+    signs: options.signs ?? true,
     locale,
     allowBots: options.allowBots ?? false,
     adapters: new Map(options.adapters.map((adapter) => [adapter.name, adapter])),

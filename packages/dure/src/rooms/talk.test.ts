@@ -32,6 +32,7 @@ async function openTalk() {
     }),
     limits: ROOM_LIMITS,
     gather: GATHER,
+    signs: false,
     locale: "ko",
     allowBots: false,
     adapters: new Map([["web", new WebAdapter({ database })]]),

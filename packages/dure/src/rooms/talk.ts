@@ -53,6 +53,8 @@ export interface RoomsSetting {
   readonly directory: Directory;
   readonly limits: RoomLimits;
   readonly gather: GatherRule;
+  /** Whether agents set signs below messages that they work on, where the platform has them. */
+  readonly signs: boolean;
   readonly locale: Locale;
   /** Whether bots that are no agents of this team are heard. */
   readonly allowBots: boolean;

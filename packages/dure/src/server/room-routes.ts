@@ -2,7 +2,7 @@ import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
 import type { FastifyRequest } from "fastify";
 import type { z } from "zod";
 import { DureError } from "../kernel/errors.ts";
-import { shownMessage } from "../rooms/room-store.ts";
+import { shownMessage, type StoredMessage } from "../rooms/room-store.ts";
 import type { RoomPerson } from "../rooms/look/room-person.ts";
 import type { Rooms } from "../rooms/rooms.ts";
 import { assertOfAllTenants, hasScope } from "./access.ts";
@@ -33,6 +33,7 @@ import {
   PlaceJson,
   PlaceParams,
   EditBody,
+  ReactionParams,
   PostBody,
   PostedAnswer,
   ReadBody,
@@ -82,6 +83,7 @@ export const roomRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, { room
   readMessage(app, rooms);
   editMessage(app, rooms);
   deleteMessage(app, rooms);
+  reactToMessage(app, rooms);
   listThreads(app, rooms);
   readThread(app, rooms);
   resumeThread(app, rooms);
@@ -165,15 +167,12 @@ function readMessages(app: RouteApp, rooms: Rooms): void {
     },
     async (request) => {
       const { thread, after, before, limit, as_person } = request.query;
-      const place = await rooms.place(
-        thread ?? request.params.room,
-        personOf(request, rooms, as_person),
-      );
-
+      const who = personOf(request, rooms, as_person);
+      const place = await rooms.place(thread ?? request.params.room, who);
       const items = await rooms.reader.messages(place.id, onlyDefined({ after, before, limit }));
 
       return {
-        items: items.map((item) => onWire<z.output<typeof MessageJson>>(shownMessage(item))),
+        items: await shown(rooms, items, who),
         typing: [...(await rooms.reader.typing(place.id))],
       };
     },
@@ -250,9 +249,7 @@ function readMessage(app: RouteApp, rooms: Rooms): void {
     },
     async (request) => {
       const who = personOf(request, rooms, request.query.as_person);
-      const message = await rooms.message(request.params.id, who);
-
-      return onWire<z.output<typeof MessageJson>>(shownMessage(message));
+      return shownOne(rooms, await rooms.message(request.params.id, who), who);
     },
   );
 }
@@ -273,15 +270,61 @@ function editMessage(app: RouteApp, rooms: Rooms): void {
     },
     async (request) => {
       const { text, as_person } = request.body;
-      const message = await rooms.own.edit(
-        request.params.id,
-        speakerOf(request, rooms, as_person),
-        text,
-      );
+      const who = speakerOf(request, rooms, as_person);
 
-      return onWire<z.output<typeof MessageJson>>(shownMessage(message));
+      return shownOne(rooms, await rooms.own.edit(request.params.id, who, text), who);
     },
   );
+}
+
+function reactToMessage(app: RouteApp, rooms: Rooms): void {
+  for (const [method, isSet] of [
+    ["put", true],
+    ["delete", false],
+  ] as const) {
+    app[method](
+      "/v1/messages/:id/reactions/:emoji",
+      {
+        config: said,
+        schema: {
+          tags: ["rooms"],
+          summary: isSet
+            ? "Sets an emoji below a message of a web room"
+            : "Takes the own emoji below a message away",
+          params: ReactionParams,
+          querystring: AsPerson,
+          response: { 200: MessageJson, ...problems(400, 401, 403, 404, 409) },
+        },
+      },
+      async (request) => {
+        const { id, emoji } = request.params;
+        const who = speakerOf(request, rooms, request.query.as_person);
+
+        return shownOne(rooms, await rooms.own.react(id, who, { emoji, isSet }), who);
+      },
+    );
+  }
+}
+
+async function shown(
+  rooms: Rooms,
+  messages: readonly StoredMessage[],
+  who: RoomPerson,
+): Promise<z.output<typeof MessageJson>[]> {
+  const ids = messages.map(({ id }) => id);
+  const reactions = ids.length > 0 ? await rooms.reader.reactions(ids, who) : new Map();
+
+  return messages.map((message) => onWire(shownMessage(message, reactions.get(message.id))));
+}
+
+async function shownOne(
+  rooms: Rooms,
+  message: StoredMessage,
+  who: RoomPerson,
+): Promise<z.output<typeof MessageJson>> {
+  const [one] = await shown(rooms, [message], who);
+
+  return one!;
 }
 
 function deleteMessage(app: RouteApp, rooms: Rooms): void {

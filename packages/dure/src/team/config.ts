@@ -323,6 +323,11 @@ export const teamSchema = settings({
     defaultChannel: id.optional(),
     /** Whether bots that are no agents of this team are heard. Default no. */
     allowBots: yesOrNo.optional(),
+    /**
+     * Whether agents set 👀 below a message that they work on, and ✅ below one that they have nothing
+     * to say to, on Discord and Slack. Default yes.
+     */
+    signs: yesOrNo.optional(),
     /** What becomes of messages that one person writes in a row. */
     gather: settings({
       /**

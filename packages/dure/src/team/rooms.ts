@@ -65,6 +65,7 @@ export async function openRooms(
     ...durable,
     adapters,
     limits: roomLimits(settings),
+    signs: config.rooms?.signs,
     gather: {
       policy: settings.gatherPolicy,
       restMs: settings.gatherRestMs,

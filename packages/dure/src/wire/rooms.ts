@@ -90,6 +90,10 @@ export const PostBody = z.object({
     .meta({ description: "Ids that `POST /v1/rooms/{room}/files` gave; the text may be empty." }),
   as_person: person.optional(),
 });
+export const ReactionParams = z.object({
+  id: z.string().min(1).max(100),
+  emoji: z.string().min(1).max(40),
+});
 export const EditBody = AsPerson.extend({
   text: z.string().meta({ description: "At most 100,000 characters." }),
 });
@@ -200,6 +204,9 @@ export const MessageJson = z.looseObject({
   edited_at: time.nullable(),
   deleted_at: time.nullable().meta({ description: "Its author took it back; the text is empty." }),
   roles: z.array(RoleJson),
+  reactions: z
+    .array(z.object({ emoji: z.string(), count: z.number(), own: z.boolean() }))
+    .meta({ description: "Signs of people below it, the oldest first; `own`: the caller's too." }),
 });
 
 export const ObservationJson = z.object({

@@ -380,6 +380,7 @@ class ContractPort implements ChannelPort {
 
   async edited(): Promise<void> {}
   async deleted(): Promise<void> {}
+  async reacted(): Promise<void> {}
 
   async placeChanged(): Promise<void> {}
 

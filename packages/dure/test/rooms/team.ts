@@ -66,6 +66,8 @@ export interface TestTeamOptions {
   readonly behave?: Partial<Record<Name, Behave>>;
   readonly limits?: Partial<RoomLimits>;
   readonly gather?: Partial<GatherRule>;
+  /** Default no: what is posted is counted in many tests. */
+  readonly signs?: boolean;
   /** Several: the team is on all of them, in this order. */
   readonly adapter: (database: Database) => ChannelAdapter | readonly ChannelAdapter[];
   readonly agents?: readonly RoomAgent[];
@@ -238,6 +240,7 @@ export async function startTestTeam(options: TestTeamOptions): Promise<TestTeam>
     limits: { ...ROOM_LIMITS, workingNoticeMs: 600_000, ...options.limits },
     // What people say in a row has tests of its own; elsewhere a wait for more only slows down.
     gather: { ...GATHER, restMs: 0, ...options.gather },
+    signs: options.signs ?? false,
     locale: "ko",
     clock: options.clock ?? clock,
     logger,

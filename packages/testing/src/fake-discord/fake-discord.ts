@@ -109,6 +109,8 @@ export interface FakeMessage {
   /** The bytes of each of them. */
   readonly files: readonly Uint8Array[];
   readonly buttons: readonly FakeButton[];
+  /** `name emoji`, in the order in which they were set. */
+  readonly reactions: readonly string[];
   readonly edited: boolean;
   readonly at: number;
 }
@@ -635,6 +637,12 @@ export class FakePerson {
     this.#world.messages.react(this.#user, this.#message(message.placeId, message.id), emoji);
   }
 
+  /** Takes an own emoji away. */
+  unreact(message: { readonly id: string; readonly placeId: string }, emoji: string): void {
+    const found = this.#message(message.placeId, message.id);
+    this.#world.messages.react(this.#user, found, emoji, "REMOVE");
+  }
+
   #message(placeId: string, id: string): Message {
     const message = this.#place({ id: placeId, name: placeId }).messages.get(id);
     if (message === undefined) throw missing("message", { id, name: id });
@@ -682,6 +690,7 @@ function seen(message: Message): FakeMessage {
         label: button.label ?? "",
         value: button.custom_id,
       })),
+    reactions: [...message.reactions],
     edited: message.editedAt !== undefined,
     at: message.at,
   };

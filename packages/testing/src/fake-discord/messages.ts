@@ -133,26 +133,30 @@ export class Messages {
    * Sets a standard emoji below a message. Source: "Message: Create Reaction" (ADD_REACTIONS and
    * READ_MESSAGE_HISTORY), "Gateway Events: Message Reaction Add" (no `member` in a direct channel).
    */
-  react(actor: User, message: Message, emoji: string): void {
+  react(actor: User, message: Message, emoji: string, kind: "ADD" | "REMOVE" = "ADD"): void {
     const { place } = message;
     this.#world.require(actor, place, "ADD_REACTIONS");
     this.#world.require(actor, place, "READ_MESSAGE_HISTORY");
     const { guild } = place;
     const member = guild?.members.get(actor.id);
+    if (kind === "ADD") message.reactions.add(`${actor.name} ${emoji}`);
+    else message.reactions.delete(`${actor.name} ${emoji}`);
     this.#world.publish({
-      type: "MESSAGE_REACTION_ADD",
+      type: `MESSAGE_REACTION_${kind}`,
       intents: place.kind === "direct" ? [] : ["GUILD_MESSAGE_REACTIONS"],
       reaches: (bot) => this.#hears(bot, place),
       data: () => ({
         user_id: actor.id,
         channel_id: place.id,
         message_id: message.id,
-        message_author_id: message.author.id,
         emoji: { id: null, name: emoji },
         burst: false,
         type: 0,
         guild_id: guild?.id,
-        member: member && reactingMember(actor, member),
+        ...(kind === "ADD" && {
+          message_author_id: message.author.id,
+          member: member && reactingMember(actor, member),
+        }),
       }),
     });
   }
@@ -184,6 +188,7 @@ export class Messages {
       nonce: undefined,
       replyTo: undefined,
       attachments: [],
+      reactions: new Set(),
       threadId: undefined,
       text: "",
       editedAt: undefined,

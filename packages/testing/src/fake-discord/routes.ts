@@ -89,6 +89,8 @@ const ROUTES: readonly Route[] = [
   route("GET /channels/{channel}/messages/{message}", getMessage),
   route("PATCH /channels/{channel}/messages/{message}", editMessage),
   route("DELETE /channels/{channel}/messages/{message}", deleteMessage),
+  route("PUT /channels/{channel}/messages/{message}/reactions/{emoji}/@me", setReaction),
+  route("DELETE /channels/{channel}/messages/{message}/reactions/{emoji}/@me", unsetReaction),
   route("POST /channels/{channel}/threads", startThread),
   route("POST /channels/{channel}/messages/{message}/threads", startThreadFromMessage),
   route("GET /channels/{channel}/threads/archived/public", getArchivedThreads),
@@ -278,6 +280,20 @@ function editMessage(
 
 function deleteMessage({ world }: RouteContext, { bot, parameters }: RouteRequest): RouteAnswer {
   world.messages.delete(bot.user, ownOrVisible(world, bot, parameters));
+  return { status: 204 };
+}
+
+/** Source: "Message: Create Reaction". */
+function setReaction({ world }: RouteContext, { bot, parameters }: RouteRequest): RouteAnswer {
+  const emoji = decodeURIComponent(parameters["emoji"] ?? "");
+  world.messages.react(bot.user, ownOrVisible(world, bot, parameters), emoji);
+  return { status: 204 };
+}
+
+/** Source: "Message: Delete Own Reaction". */
+function unsetReaction({ world }: RouteContext, { bot, parameters }: RouteRequest): RouteAnswer {
+  const emoji = decodeURIComponent(parameters["emoji"] ?? "");
+  world.messages.react(bot.user, ownOrVisible(world, bot, parameters), emoji, "REMOVE");
   return { status: 204 };
 }
 

@@ -82,6 +82,8 @@ export interface Message {
   readonly nonce: string | number | undefined;
   readonly replyTo: Message | undefined;
   readonly attachments: readonly FileFact[];
+  /** `name emoji`, one for each person and emoji. */
+  readonly reactions: Set<string>;
   /** Of a message of type 18: the thread. */
   readonly threadId: string | undefined;
   text: string;

@@ -53,6 +53,8 @@ export interface SlackMessage {
   /** Source: scope `chat:write.customize`. */
   readonly username: string | undefined;
   readonly files: readonly SlackFile[];
+  /** `user name`, one for each user and emoji. */
+  readonly reactions: Set<string>;
   editedAt: string | undefined;
 }
 

@@ -44,6 +44,8 @@ export interface FakeSlackMessage {
   readonly threadTs: string | undefined;
   /** Of its metadata; empty without. */
   readonly eventType: string;
+  /** `user emoji`, in the order in which they were set. */
+  readonly reactions: readonly string[];
   readonly edited: boolean;
   readonly files: readonly SlackFile[];
   readonly buttons: readonly { readonly value: string; readonly label: string }[];
@@ -68,10 +70,13 @@ const USUAL_SCOPES = [
   "mpim:read",
   "users:read",
   "reactions:read",
+  "reactions:write",
   "commands",
   "files:read",
   "files:write",
 ];
+
+type ReactionEventType = "reaction_added" | "reaction_removed";
 
 const KEPT_REQUESTS = 10_000;
 /** Who renames and archives. */
@@ -199,7 +204,7 @@ export class FakeSlack implements AsyncDisposable {
       world: this.#world,
       press: (press) => this.#press(press),
       command: (app, given) => this.#command(app, given),
-      react: (message, reaction) => this.#react(message, { person: user, reaction }),
+      react: (message, reaction, type) => this.#react(message, { person: user, reaction, type }),
     });
   }
 
@@ -404,11 +409,11 @@ export class FakeSlack implements AsyncDisposable {
   /** Told to the apps that are in the channel. Source: docs.slack.dev/reference/events/reaction_added. */
   #react(
     message: SlackMessage,
-    { person, reaction }: { readonly person: SlackUser; readonly reaction: string },
+    { person, reaction, type }: { person: SlackUser; reaction: string; type: ReactionEventType },
   ): void {
     const { channel, ts } = message;
     const event = {
-      type: "reaction_added",
+      type,
       user: person.id,
       reaction,
       item_user: message.user,
@@ -453,7 +458,7 @@ interface PersonParts {
     bot: string,
     given: { readonly person: SlackUser; readonly channel: string; readonly text: string },
   ) => void;
-  readonly react: (message: SlackMessage, reaction: string) => void;
+  readonly react: (message: SlackMessage, reaction: string, type: ReactionEventType) => void;
 }
 
 /** A person at the keyboard. */
@@ -518,7 +523,12 @@ export class FakeSlackPerson {
 
   /** By the name of the emoji, such as `octagonal_sign`. */
   react(message: { readonly ts: string; readonly channel: string }, reaction: string): void {
-    this.#parts.react(this.#found(message), reaction);
+    this.#parts.react(this.#found(message), reaction, "reaction_added");
+  }
+
+  /** Takes an own emoji away. */
+  unreact(message: { readonly ts: string; readonly channel: string }, reaction: string): void {
+    this.#parts.react(this.#found(message), reaction, "reaction_removed");
   }
 
   #found({ channel, ts }: { readonly ts: string; readonly channel: string }): SlackMessage {
@@ -573,6 +583,7 @@ function shown(world: SlackWorld, message: SlackMessage): FakeSlackMessage {
     threadTs: message.threadTs,
     eventType: message.metadata?.event_type ?? "",
     edited: message.editedAt !== undefined,
+    reactions: [...message.reactions],
     files: message.files,
     buttons,
   };

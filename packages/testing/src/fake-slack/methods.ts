@@ -147,6 +147,10 @@ export const SLACK_METHODS: Readonly<Record<string, SlackMethod>> = {
       return { channel: message.channel, ts: message.ts };
     },
   },
+  /** Source: docs.slack.dev/reference/methods/reactions.add. */
+  "reactions.add": reactionMethod("already_reacted"),
+  /** Source: docs.slack.dev/reference/methods/reactions.remove. */
+  "reactions.remove": reactionMethod("no_reaction"),
   "chat.postEphemeral": {
     tier: "4",
     scopes: ["chat:write"],
@@ -282,6 +286,25 @@ function requireReading(app: SlackApp, { kind, members }: SlackChannel): void {
     throw new SlackRefusal("missing_scope", { needed: `${needed}:read` });
   }
   if (kind !== "channel" && !members.has(app.userId)) throw new SlackRefusal("channel_not_found");
+}
+
+function reactionMethod(refusal: "already_reacted" | "no_reaction"): SlackMethod {
+  return {
+    tier: "3",
+    scopes: ["reactions:write"],
+    input: z.strictObject({ channel: z.string(), timestamp: ts, name: z.string() }),
+    run: ({ world, app, args }) => {
+      const { id } = world.channel(String(args["channel"]));
+      const message = world.message(id, String(args["timestamp"]));
+      if (!message) throw new SlackRefusal("message_not_found");
+      const sign = `${app.name} ${String(args["name"])}`;
+      const isThere = message.reactions.has(sign);
+      if (isThere === (refusal === "already_reacted")) throw new SlackRefusal(refusal);
+      if (isThere) message.reactions.delete(sign);
+      else message.reactions.add(sign);
+      return {};
+    },
+  };
 }
 
 function ownMessage(

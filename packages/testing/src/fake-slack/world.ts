@@ -70,7 +70,8 @@ export class SlackWorld {
   }
 
   add(given: SlackMessage): SlackMessage {
-    const message = { ...given, files: given.files.map((file) => this.#kept(file)) };
+    const files = given.files.map((file) => this.#kept(file));
+    const message = { ...given, files, reactions: new Set<string>() };
     const known = this.#messages.get(message.channel) ?? [];
     this.#messages.set(
       message.channel,

@@ -224,6 +224,25 @@ export class DiscordAdapter implements ChannelAdapter {
     });
   }
 
+  /** Source: "Message: Create Reaction", "Delete Own Reaction". */
+  async react(
+    account: ChannelAccount,
+    place: PlaceAddress,
+    { platformId, emoji, isSet }: { platformId: string; emoji: string; isSet: boolean },
+    { signal }: { signal: AbortSignal },
+  ): Promise<void> {
+    this.#ensureAvailable(account, place);
+    const channel = channelIdOf(place);
+    await this.#api(account).request({
+      method: isSet ? "PUT" : "DELETE",
+      route: `/channels/${channel}/messages/${platformId}/reactions/${encodeURIComponent(emoji)}/@me`,
+      doing: "set a reaction",
+      channel,
+      needs: NEEDS.read,
+      signal,
+    });
+  }
+
   async remove(
     account: ChannelAccount,
     place: PlaceAddress,

@@ -53,6 +53,7 @@ export const GATEWAY_EVENTS = [
   "MESSAGE_DELETE",
   "MESSAGE_DELETE_BULK",
   "MESSAGE_REACTION_ADD",
+  "MESSAGE_REACTION_REMOVE",
   "INTERACTION_CREATE",
 ] as const;
 export type GatewayEventType = (typeof GATEWAY_EVENTS)[number];

@@ -29,6 +29,7 @@ import {
   type WireMessage,
   type WireMessageGone,
   type WireMessageUpdate,
+  type WireReaction,
   type WirePlace,
   type WireRole,
 } from "./wire-forms.ts";
@@ -163,8 +164,9 @@ export class GatewayEvents {
       case "THREAD_MEMBERS_UPDATE":
         return this.#membersChanged(threadMembersForm.parse(data));
       case "MESSAGE_REACTION_ADD":
-        void this.#presses.react(reactionForm.parse(data), this.#signal());
-        return;
+        return this.#reacted(reactionForm.parse(data), true);
+      case "MESSAGE_REACTION_REMOVE":
+        return this.#reacted(reactionForm.parse(data), false);
       case "INTERACTION_CREATE":
         void this.#presses.answer(interactionForm.parse(data), this.#signal());
         return;
@@ -188,6 +190,11 @@ export class GatewayEvents {
       default:
         (type) satisfies never;
     }
+  }
+
+  #reacted(reaction: WireReaction, isSet: boolean): void {
+    if (isSet) void this.#presses.react(reaction, this.#signal());
+    this.#messages.reacted(reaction, isSet);
   }
 
   /** May be the only event that tells where the bot is a member. */
@@ -416,6 +423,15 @@ class MessageEvents {
     });
   }
 
+  /** Of a server's own emoji the name is told. */
+  reacted({ user_id: person, emoji, member, ...reaction }: WireReaction, isSet: boolean): void {
+    const { port, account } = this.#parts;
+    const name = emoji.id === undefined ? emoji.name : `:${emoji.name}:`;
+    if (name === undefined || member?.user?.bot === true) return;
+    const platformId = reaction.message_id;
+    this.#in(reaction, () => port.reacted(account(), { platformId, person, emoji: name, isSet }));
+  }
+
   #in(
     told: { readonly channel_id: string; readonly guild_id?: string | undefined },
     work: (place: KnownPlace) => Promise<void>,
@@ -429,7 +445,7 @@ class MessageEvents {
 }
 
 function isOfMessage(type: GatewayEventType): type is MessageEventType {
-  return type.startsWith("MESSAGE_") && type !== "MESSAGE_REACTION_ADD";
+  return type.startsWith("MESSAGE_") && !type.startsWith("MESSAGE_REACTION_");
 }
 
 function isOfGuild(type: GatewayEventType): type is GatewayEventType & `GUILD_${string}` {

@@ -40,6 +40,11 @@ const FAILURES: Readonly<Record<string, ChannelFailure>> = {
   file_not_found: "not-found",
   file_deleted: "not-found",
 
+  already_reacted: "invalid",
+  no_reaction: "invalid",
+  too_many_emoji: "invalid",
+  too_many_reactions: "invalid",
+
   ratelimited: "rate-limited",
   rate_limited: "rate-limited",
 

@@ -13,6 +13,7 @@ import {
   reactionEvent,
   type ChannelEvent,
   type MessageEvent,
+  type ReactionEvent,
   blockActions,
   plainAnswer,
   type BlockActions,
@@ -35,6 +36,18 @@ interface EventParts {
  * "message_changed".
  */
 const TOMBSTONE = "tombstone";
+/** What Slack names in words and others as signs. Source: slack.com/help, "Use emoji and reactions". */
+const EMOJIS: Readonly<Record<string, string>> = {
+  "+1": "👍",
+  thumbsup: "👍",
+  "-1": "👎",
+  thumbsdown: "👎",
+  eyes: "👀",
+  white_check_mark: "✅",
+  octagonal_sign: "🛑",
+  heart: "❤️",
+  tada: "🎉",
+};
 /** Whom only its members read. Source: docs.slack.dev/reference/events/message, `channel_type`. */
 const DIRECT_KINDS: readonly string[] = ["im", "mpim"];
 /** Events whose ids are remembered: the platform tells an event up to four times. */
@@ -113,18 +126,29 @@ export class SlackEvents {
         store: () => this.#message(message.data),
       };
     }
-    if (event.type === "reaction_added") {
+    if (event.type === "reaction_added" || event.type === "reaction_removed") {
       const reaction = reactionEvent.safeParse(event);
       if (!reaction.success) return undefined; // of a file, or of another thing
-      return {
-        lane: "reactions",
-        store: () => this.#orders.react(reaction.data, this.#parts.signal()),
-      };
+      return { lane: "reactions", store: () => this.#reacted(reaction.data) };
     }
     if (!CHANNEL_EVENTS.has(event.type)) return undefined;
     const change = channelEvent.safeParse(event);
     if (!change.success) return "malformed";
     return { lane: "channels", store: () => this.#channel(change.data) };
+  }
+
+  async #reacted(event: ReactionEvent): Promise<void> {
+    const { port, reader, accounts, signal } = this.#parts;
+    const [account] = accounts();
+    if (account === undefined || event.user === reader.self) return;
+    const isSet = event.type === "reaction_added";
+    if (isSet) await this.#orders.react(event, signal());
+    await port.reacted(account, {
+      platformId: idOf(event.item.channel, event.item.ts),
+      person: event.user,
+      emoji: EMOJIS[event.reaction] ?? `:${event.reaction}:`,
+      isSet,
+    });
   }
 
   async #message(event: MessageEvent): Promise<void> {

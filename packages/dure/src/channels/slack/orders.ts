@@ -75,7 +75,7 @@ export class Orders {
   async react({ user, reaction, item }: ReactionEvent, signal: AbortSignal): Promise<void> {
     const { port, reader, accounts } = this.#parts;
     const [account] = accounts();
-    if (reaction !== STOP_SIGN || account === undefined || user === reader.self) return;
+    if (reaction !== STOP_SIGN || account === undefined) return;
     const person = await this.#person(user, signal);
     const root = await reader.rootOf(item.channel, item.ts, signal);
     const place = placeOf(

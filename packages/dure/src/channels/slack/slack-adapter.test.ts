@@ -347,6 +347,7 @@ class Port implements ChannelPort {
   }
 
   async deleted(): Promise<void> {}
+  async reacted(): Promise<void> {}
   async edited(_account: ChannelAccount, { text }: { text: string }): Promise<void> {
     this.edits.push(text);
   }

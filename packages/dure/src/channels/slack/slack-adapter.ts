@@ -14,6 +14,7 @@ import {
   type OutgoingThread,
   type PlaceAddress,
   type ThreadInUse,
+  type Sign,
 } from "../../rooms/channel-adapter.ts";
 import { AppApi } from "./app-api.ts";
 import { checkApp } from "./check.ts";
@@ -72,6 +73,8 @@ export interface SlackOptions {
 
 /** Source: slack.com/help, "Add files to Slack": up to 1 GB; what dure keeps is smaller. */
 const FILE_BYTES = 1_000_000_000;
+/** Slack names emoji in words. */
+const SIGN_NAMES: Readonly<Record<Sign, string>> = { "👀": "eyes", "✅": "white_check_mark" };
 
 /** What is kept of one app. */
 interface App {
@@ -183,6 +186,23 @@ export class SlackAdapter implements ChannelAdapter {
       answer: plainAnswer,
       doing: "edit a message",
       channel: post.place.channel,
+      signal,
+    });
+  }
+
+  /** An app of an earlier manifest has no `reactions:write`: then there are no signs. */
+  async react(
+    account: ChannelAccount,
+    place: PlaceAddress,
+    { platformId, emoji, isSet }: { platformId: string; emoji: Sign; isSet: boolean },
+    { signal }: { signal: AbortSignal },
+  ): Promise<void> {
+    await this.#app(account).api.call({
+      method: isSet ? "reactions.add" : "reactions.remove",
+      args: { channel: place.channel, timestamp: tsOf(platformId), name: SIGN_NAMES[emoji] },
+      answer: plainAnswer,
+      doing: "set a reaction",
+      channel: place.channel,
       signal,
     });
   }

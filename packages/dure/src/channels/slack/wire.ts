@@ -108,7 +108,7 @@ export type SlashCommand = z.output<typeof slashCommand>;
 
 /** Source: …/events/reaction_added. */
 export const reactionEvent = z.object({
-  type: z.literal("reaction_added"),
+  type: z.enum(["reaction_added", "reaction_removed"]),
   user: z.string(),
   reaction: z.string(),
   item: z.object({ type: z.literal("message"), channel: z.string(), ts }),

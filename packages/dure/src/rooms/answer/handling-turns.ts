@@ -10,7 +10,8 @@ import type { RoomSpeaker } from "../../kernel/rooms.ts";
 import type { Done } from "../../kernel/turn-events.ts";
 import { backgroundOf, gatherFacts, messageFor } from "./background.ts";
 import { messagesOf } from "./gathering.ts";
-import { ANNOUNCE_SKIP, type HandlingInput, type HandlingRow } from "./handling.ts";
+import { ANNOUNCE_SKIP, SIGNED, type HandlingInput, type HandlingRow } from "./handling.ts";
+import { SIGNS } from "../channel-adapter.ts";
 import { MessageFiles } from "./files.ts";
 import { withoutCalls } from "../decide/mentions.ts";
 import { ModelWaitNotice } from "./model-wait-notice.ts";
@@ -71,6 +72,7 @@ export class HandlingTurns {
     place: Place,
     options: { signal: AbortSignal },
   ): Promise<string> {
+    void this.#signSeen(handling, place, options.signal);
     const asked =
       handling.input && handling.turn !== null
         ? { input: handling.input, turn: handling.turn }
@@ -259,6 +261,30 @@ export class HandlingTurns {
     const [replyTo, ...others] = new Set(messages.map((one) => one.replyTo ?? undefined));
     const answers = others.length === 0 ? replyTo : undefined;
     return { adapter: place.adapter, id: author, name, seq, text, replyTo: answers };
+  }
+
+  /**
+   * Shows below a person's message that the agent has begun; a sign that does not come is no trouble.
+   * The end of the work takes it away.
+   */
+  async #signSeen({ agent, message }: HandlingRow, place: Place, signal: AbortSignal) {
+    const { adapters, directory, database, signs, logger } = this.#setting;
+    const adapter = adapters.get(place.adapter);
+    const account = directory.account(place.adapter, agent);
+    if (!signs || !adapter?.react || !account) return;
+    try {
+      const [post] = await database.query<{ platform_id: string }>(SIGNED, [
+        message,
+        place.adapter,
+      ]);
+      const sign = post && { platformId: post.platform_id, emoji: SIGNS.seen, isSet: true };
+      if (sign) await adapter.react(account, addressOf(place), sign, { signal });
+    } catch (error) {
+      logger.debug(
+        { agent, message, error: messageOf(error) },
+        `${agent} could not sign ${message}`,
+      );
+    }
   }
 
   /** Gives the end of the typing sign. */

@@ -115,11 +115,12 @@ export interface UnsaidHandling extends Handled {
 /** Tells that a handling has ended, and with it those of the messages that it has gathered. */
 export async function emitHandled(
   tx: Transaction,
-  { store }: Pick<RoomsSetting, "store">,
+  setting: EndedSetting,
   place: Place,
   ended: { handling: Handled; outcome: HandlingOutcome | "silent"; answer: string | null },
 ): Promise<void> {
   const { handling, outcome, answer } = ended;
+  const { store } = setting;
   const { id, agent, session } = handling;
   const turn = handling.turn ?? undefined;
   const gathered = await tx.query<Pick<Handled, "message">>(GATHERED, [id, answer]);
@@ -133,7 +134,53 @@ export async function emitHandled(
     data: { message, outcome, answer, parent: place.parent },
   }));
   await store.emit(tx, events);
+  if (outcome !== "deleted") await takeSignAway(tx, setting, place, { handling, answer, outcome });
 }
+
+/** Where the message of a person has the sign that its agent has begun. */
+async function takeSignAway(
+  tx: Transaction,
+  { directory, adapters, signs }: EndedSetting,
+  { id, adapter }: Place,
+  { handling, answer, outcome }: Parameters<typeof emitHandled>[3],
+): Promise<void> {
+  const account = directory.account(adapter, handling.agent);
+  if (!signs || !adapters.get(adapter)?.react || !account || handling.message === null) return;
+  const [post] = await tx.query<{ platform_id: string }>(SIGNED, [handling.message, adapter]);
+  if (!post) return;
+  const isDone = answer === null && SILENT.has(outcome);
+  await enqueue(tx, [
+    {
+      topic: topicOf(adapter, account.id, false),
+      ordering: orderingOf(account.id, id),
+      key: `${handling.id}/sign`,
+      payload: {
+        kind: "sign",
+        place: id,
+        agent: handling.agent,
+        platformId: post.platform_id,
+        isDone,
+      },
+    },
+  ]);
+}
+
+/** It has heard, and there was nothing to say. */
+const SILENT: ReadonlySet<string> = new Set(["silent", "empty"]);
+
+/** The platform's id of a person's message. */
+export const SIGNED = {
+  name: "handling.signed",
+  text: `
+    select p.platform_id
+    from dure.room_messages m
+    join dure.room_parts p on p.message = m.id
+    where m.id = $1 and m.author_kind = 'person' and p.adapter = $2
+    order by p.part
+    limit 1`,
+};
+
+type EndedSetting = Pick<RoomsSetting, "store" | "directory" | "adapters" | "signs">;
 
 const GATHERED = {
   name: "handling.gathered",

@@ -9,6 +9,7 @@ import { spokenBy } from "../../kernel/quoted-words.ts";
 import type { Memory } from "../../engine/agent/memory.ts";
 import { endHandlingsOf } from "../answer/gathering.ts";
 import { renderMentions } from "../decide/mentions.ts";
+import { isEmoji, keepReaction, type Reaction } from "./reactions.ts";
 import type { RoomPerson } from "../look/room-person.ts";
 import type { StoredMessage } from "../room-store.ts";
 import { recordOf, type RoomsSetting, type Talk } from "../talk.ts";
@@ -104,6 +105,26 @@ export class OwnMessages {
     await deleteMessage(this.#setting, this.#talk, { id });
   }
 
+  /**
+   * Sets a sign below any message that the person sees in a web room, or takes the own one away. Throws
+   * `REACTION_INVALID`, `ROOM_MESSAGE_UNKNOWN`, `ROOM_NOT_OURS`.
+   */
+  async react(
+    id: string,
+    who: RoomPerson,
+    reaction: Pick<Reaction, "emoji" | "isSet">,
+  ): Promise<StoredMessage> {
+    await this.#rooms.find(id, who);
+    if (!isEmoji(reaction.emoji)) {
+      throw new DureError("REACTION_INVALID", `"${reaction.emoji.slice(0, 40)}" is no emoji.`, {
+        class: "input",
+        hint: "Send one emoji, such as 👍.",
+      });
+    }
+    await keepReaction(this.#setting, this.#talk, { id }, { ...reaction, author: who.person });
+    return this.#rooms.find(id, who);
+  }
+
   async #own(id: string, who: RoomPerson): Promise<StoredMessage> {
     const message = await this.#rooms.find(id, who);
     if (message.authorKind === "person" && message.author === who.person) return message;
@@ -131,7 +152,8 @@ interface GoneMessage extends FoundMessage {
   readonly text: string;
 }
 
-function namesOf(message: MessageName): readonly (string | null)[] {
+/** Parameters of a statement that finds it. Pure. */
+export function namesOf(message: MessageName): readonly (string | null)[] {
   return "id" in message ? [null, null, message.id] : [message.adapter, message.platformId, null];
 }
 

@@ -16,6 +16,7 @@ import type {
 import type { Pressed } from "../orders/buttons.ts";
 import { CatchUp } from "./catch-up.ts";
 import { deleteMessage, editMessage } from "./changes.ts";
+import { keepReaction } from "./reactions.ts";
 import { UnreadablePlaceReports } from "./unreadable-places.ts";
 import { IncomingPlaces, PlaceChanges } from "./platform-places.ts";
 import { ORDER_BUTTON, ORDERS, type Order, type OrderedAt } from "../orders/orders.ts";
@@ -106,6 +107,16 @@ export class Inbound implements ChannelPort {
   ): Promise<void> {
     const message = { adapter: this.#adapter.name, platformId: gone.platformId };
     await deleteMessage(this.#setting, this.#talk, message);
+  }
+
+  async reacted(
+    _account: ChannelAccount,
+    reaction: Parameters<ChannelPort["reacted"]>[1],
+  ): Promise<void> {
+    const { platformId, person: author, emoji, isSet } = reaction;
+    if (this.#setting.directory.byPlatformId(this.#adapter.name, author)) return; // an agent's own
+    const message = { adapter: this.#adapter.name, platformId };
+    await keepReaction(this.#setting, this.#talk, message, { author, emoji, isSet });
   }
 
   async placeChanged(account: ChannelAccount, change: PlaceChange): Promise<void> {

@@ -12,7 +12,7 @@ import type { RoomPerson } from "./room-person.ts";
 import type { RoomLimits } from "../limits.ts";
 import { placeOf, shownPlace, type PlaceRow, type ShownPlace } from "../place.ts";
 import { messageOf, type MessageRow, type StoredMessage } from "../room-store.ts";
-import type { Observation, Room, RoomAgent, Thread } from "../../wire/rooms.ts";
+import type { Observation, Room, RoomAgent, RoomMessage, Thread } from "../../wire/rooms.ts";
 import type { AccountState } from "../../kernel/rooms.ts";
 
 export type RoomSummary = ShownPlace & Required<Room>;
@@ -157,6 +157,18 @@ export class RoomReader {
     ]);
 
     return rows.map(messageOf);
+  }
+
+  /** Signs below messages, by message; `own` is the person's. */
+  async reactions(
+    messages: readonly string[],
+    { person }: Pick<RoomPerson, "person">,
+  ): Promise<ReadonlyMap<string, RoomMessage["reactions"]>> {
+    const rows = await this.#database.query<{
+      message: string;
+      reactions: RoomMessage["reactions"];
+    }>(REACTIONS, [messages, person]);
+    return new Map(rows.map(({ message, reactions }) => [message, reactions]));
   }
 
   /** Agents that work on an answer for this place now. */
@@ -399,6 +411,23 @@ const LAST_MESSAGES = {
       limit $3
     ) newest
     order by seq`,
+};
+const REACTIONS = {
+  name: "rooms.reactions",
+  text: `
+    select message,
+      json_agg(
+        json_build_object('emoji', emoji, 'count', count, 'own', own)
+        order by first, emoji
+      ) as reactions
+    from (
+      select message, emoji, count(*)::integer as count, bool_or(author = $2) as own,
+        min(at) as first
+      from dure.room_reactions
+      where message = any($1)
+      group by message, emoji
+    ) signs
+    group by message`,
 };
 const OBSERVATIONS = {
   name: "rooms.observations",

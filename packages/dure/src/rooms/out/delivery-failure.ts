@@ -40,7 +40,7 @@ export class DeliveryFailures {
     const departure = given.payload as unknown as Departure;
     const error = errorOf(given);
     // The outbox has said so in the log and in an event.
-    if (departure.kind === "unsay" || departure.kind === "join") return;
+    if (departure.kind !== "thread" && departure.kind !== "post") return;
     if (departure.kind === "thread") {
       return this.#failThread(adapter, departure.place, given, tx);
     }

@@ -6,6 +6,7 @@ import type { Json } from "../../kernel/json.ts";
 import { mergeDuplicateThread } from "./merge-duplicate-thread.ts";
 import {
   ChannelError,
+  SIGNS,
   type ChannelAccount,
   type ChannelAdapter,
   type ChannelFailure,
@@ -17,6 +18,7 @@ import { askedBy, DeliveryFailures, undelivered, verdictOf } from "./delivery-fa
 import {
   OutgoingSends,
   type CallDeparture,
+  type SignDeparture,
   type Departure,
   type ThreadDeparture,
   idOf,
@@ -110,6 +112,7 @@ export class Delivery {
     }
     if (departure.kind === "unsay") return this.#unsay(attempt, departure);
     if (departure.kind === "join") return this.#call(attempt, departure);
+    if (departure.kind === "sign") return this.#sign(attempt, departure);
 
     const { post, place } = await this.#departures.post(adapter, departure, key);
     const isBegun = inDoubt || departure.part > 0;
@@ -207,6 +210,26 @@ export class Delivery {
     return null;
   }
 
+  /** What the platform does not let the account do is no failure: the answer is there without it. */
+  async #sign(
+    { adapter, signal }: DeliveryAttempt,
+    { place: id, agent, platformId, isDone }: SignDeparture,
+  ): Promise<Json> {
+    const place = await this.#setting.store.place(id);
+    const account = this.#setting.directory.account(adapter.name, agent);
+    if (!place || place.state === "closed" || !account || !adapter.react) return null;
+    const signs = [
+      { platformId, emoji: SIGNS.seen, isSet: false },
+      ...(isDone ? [{ platformId, emoji: SIGNS.done, isSet: true }] : []),
+    ];
+    for (const sign of signs) {
+      await adapter.react(account, addressOf(place), sign, { signal }).catch((error: unknown) => {
+        if (!(error instanceof ChannelError) || !REFUSES_SIGNS.has(error.failure)) throw error;
+      });
+    }
+    return null;
+  }
+
   /**
    * Looks whether an attempt without an answer has arrived. Shortly after it, here, the platform's
    * own memory of the key is enough.
@@ -214,8 +237,8 @@ export class Delivery {
   async #probe(attempt: DeliveryAttempt, departure: Departure): Promise<OutboxProbeAnswer> {
     const { adapter, key, signal } = attempt;
     if (departure.kind === "thread") return this.#probeThread(attempt, departure);
-    // Edited, taken away or called twice is edited, taken away or called.
-    if (departure.kind === "unsay" || departure.kind === "join" || departure.over) {
+    // Edited, taken away, called or signed twice is as once.
+    if (departure.kind !== "post" || departure.over) {
       return "not_happened";
     }
     if (this.#maySendBlindly(attempt)) return "not_happened";
@@ -321,6 +344,8 @@ export class Delivery {
 
 /** Then its words have left, and what stays here is told. */
 const REFUSES_FILES: ReadonlySet<ChannelFailure> = new Set(["permission", "invalid", "full"]);
+
+const REFUSES_SIGNS: ReadonlySet<ChannelFailure> = new Set(["permission", "not-found", "invalid"]);
 
 function isNotFound(error: unknown): boolean {
   return error instanceof ChannelError && error.failure === "not-found";

@@ -30,7 +30,18 @@ export type Departure =
   | ThreadDeparture
   /** What was shown while it was written, and was not said. */
   | { readonly kind: "unsay"; readonly place: string; readonly agent: string; readonly over: Over }
-  | CallDeparture;
+  | CallDeparture
+  | SignDeparture;
+
+/** An agent has ended its work on a message: 👀 goes, and ✅ comes where it has said nothing. */
+export interface SignDeparture {
+  readonly kind: "sign";
+  readonly place: string;
+  readonly agent: string;
+  /** The platform's id of the message. */
+  readonly platformId: string;
+  readonly isDone: boolean;
+}
 
 /** An agent was named in a thread that its account is not in. */
 export interface CallDeparture {
