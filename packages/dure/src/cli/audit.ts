@@ -1,5 +1,5 @@
 import type { AuditFilter, DureClient } from "../client/index.ts";
-import { EXIT, type ExitCode, type Output } from "./output.ts";
+import { EXIT, momentOf, type ExitCode, type Output } from "./output.ts";
 
 /** Who did what, newest first. */
 export async function listAudit(
@@ -12,7 +12,7 @@ export async function listAudit(
   else {
     output.table(
       items.map(({ at, tenant, name, person, role, what, subject, outcome }) => [
-        timeOf(at),
+        momentOf(at),
         [person ?? name, ...[role, tenant].flatMap((one) => (one ? [`(${one})`] : []))].join(" "),
         what,
         subject || "–",
@@ -25,8 +25,4 @@ export async function listAudit(
   output.result({ items, nextCursor });
 
   return EXIT.ok;
-}
-
-function timeOf(at: number): string {
-  return new Date(at).toISOString().slice(0, 19);
 }

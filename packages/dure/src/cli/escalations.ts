@@ -9,7 +9,7 @@ import { inLocale } from "../escalations/action-words.ts";
 import { SOURCE_KINDS } from "../kernel/escalation.ts";
 import { isAbort } from "../kernel/errors.ts";
 import { titleIn } from "./plan-watch.ts";
-import { EXIT, type ExitCode, type Output } from "./output.ts";
+import { EXIT, momentOf, type ExitCode, type Output } from "./output.ts";
 import type { CliWords } from "./words/words.ts";
 
 interface EscalationsCommand {
@@ -76,7 +76,7 @@ export async function showEscalation(
 
   const { work, said } = output.words;
   const { escalation: words } = work;
-  const standing = { status: words.status(status), at: timeOf(escalation.createdAt) };
+  const standing = { status: words.status(status), at: momentOf(escalation.createdAt) };
   output.line(`${titleIn(title, said)}\n${words.raised(words.severity(severity), type, standing)}`);
   if (description !== "") output.line(`\n${said(description)}\n`);
   const isOpen = status === "open";
@@ -90,7 +90,7 @@ export async function showEscalation(
     ]),
     ...approvalFacts(approval, words),
     ...(isOpen ? [[words.facts.with, words.with[step]]] : []),
-    ...(until === null ? [] : [[words.facts.until, timeOf(until)]]),
+    ...(until === null ? [] : [[words.facts.until, momentOf(until)]]),
   ]);
 
   if (!isOpen) output.line(endOf(escalation, words));
@@ -189,7 +189,7 @@ function approvalFacts(
   const { role, two, first, refused } = approval;
   const facts = [
     words.approves(role, two),
-    first && words.oneOfTwo(first.person ?? first.by, timeOf(first.at)),
+    first && words.oneOfTwo(first.person ?? first.by, momentOf(first.at)),
     refused && words.refused[refused],
   ];
   return facts.flatMap((fact) => (fact ? [[words.facts.approves, fact]] : []));
@@ -202,7 +202,7 @@ function showLine(item: Escalation, output: Output): void {
     .map((action) => inLocale(action, language))
     .map(({ value, label }) => `${value} (${label})`);
   const answers = item.status === "open" ? words.answers(actions.join(", ")) : endOf(item, words);
-  const facts = [item.id, words.severity(item.severity), item.type, timeOf(item.createdAt)];
+  const facts = [item.id, words.severity(item.severity), item.type, momentOf(item.createdAt)];
   const terms = item.status === "open" ? approvalFacts(item.approval, words) : [];
   const lines = terms.map((fact) => fact.join(": "));
   output.line([facts.join("  "), titleIn(item.title, said), ...lines, answers].join("\n  "));
@@ -223,7 +223,7 @@ function endOf(
 /** One line for one event. Pure. */
 function newsOf(event: PlatformEvent, words: CliWords): string {
   const id = "id" in event.data ? String(event.data.id) : "";
-  return `${timeOf(event.at)}  ${event.type}  ${id}  ${changeIn(event, words)}`;
+  return `${momentOf(event.at)}  ${event.type}  ${id}  ${changeIn(event, words)}`;
 }
 
 function changeIn(event: PlatformEvent, { work: { escalation: words }, said }: CliWords): string {
@@ -242,8 +242,4 @@ function changeIn(event: PlatformEvent, { work: { escalation: words }, said }: C
     default:
       return "";
   }
-}
-
-function timeOf(at: number): string {
-  return new Date(at).toISOString().slice(0, 19);
 }

@@ -10,7 +10,7 @@ import type {
 import { systemClock } from "../kernel/clock.ts";
 import { isAbort } from "../kernel/errors.ts";
 import { isJobOver } from "../kernel/jobs.ts";
-import { displayWidth, EXIT, type ExitCode, type Output } from "./output.ts";
+import { displayWidth, EXIT, momentOf, type ExitCode, type Output } from "./output.ts";
 import type { PlatformEvent } from "../wire/events.ts";
 import type { CliWords } from "./words/words.ts";
 
@@ -179,7 +179,7 @@ function showTable(jobs: readonly Job[], output: Output): void {
   const { job: words } = output.words.work;
   const rows = jobs.map((job) => [
     job.jobId,
-    new Date(job.createdAt).toISOString().slice(0, 19),
+    momentOf(job.createdAt),
     words.status(job.status),
     outcomeOf(job, words),
     `${job.requesterName} → ${job.targetName}`,

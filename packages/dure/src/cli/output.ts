@@ -195,6 +195,11 @@ function problemJson({ code, message, hint, details }: ProblemFacts): object {
   };
 }
 
+/** `2026-11-30T09:15:00Z`: a moment that says where its clock stands. Pure. */
+export function momentOf(at: number): string {
+  return `${new Date(at).toISOString().slice(0, 19)}Z`;
+}
+
 /** Columns on a terminal: wide characters (Hangul, Chinese, full-width forms, emoji) take two. */
 export function displayWidth(text: string): number {
   let width = 0;

@@ -11,7 +11,7 @@ import type {
 } from "../client/index.ts";
 import { DureError, isAbort, messageOf } from "../kernel/errors.ts";
 import { planProblemText } from "./plan-check.ts";
-import { EXIT, type ExitCode, type Output } from "./output.ts";
+import { EXIT, momentOf, type ExitCode, type Output } from "./output.ts";
 import { watching } from "./plan-watch.ts";
 import { leavingOf, showLeaving } from "./plan-leaving.ts";
 import { printReport } from "./plan-status.ts";
@@ -211,7 +211,7 @@ export async function listRuns(
     const all = Object.values(run.counts).reduce((sum, count) => sum + count, 0);
     return [
       run.id,
-      new Date(run.createdAt).toISOString().slice(0, 19),
+      momentOf(run.createdAt),
       run.plan,
       words.runStatus(run.status),
       `${run.counts.succeeded ?? 0}/${all}`,

@@ -1,5 +1,5 @@
 import type { DureClient, Schedule, ScheduleFiring } from "../client/index.ts";
-import { EXIT, type ExitCode, type Output } from "./output.ts";
+import { EXIT, momentOf, type ExitCode, type Output } from "./output.ts";
 import type { CliWords } from "./words/words.ts";
 
 type ScheduleWords = CliWords["work"]["schedule"];
@@ -62,7 +62,7 @@ function rowOf(schedule: Schedule, words: ScheduleWords): string[] {
 
 function nextOf({ next, paused }: Schedule, words: ScheduleWords): string {
   if (paused) return words.pausedBy(paused.by);
-  return next === null ? words.never : timeOf(next);
+  return next === null ? words.never : momentOf(next);
 }
 
 /** `2026-11-24T00:00 done job_01K…`. Pure. */
@@ -71,9 +71,5 @@ function lastOf(firing: ScheduleFiring | undefined): string {
   const { due, status, error, messageId, jobId, runId } = firing;
   const what = error ?? messageId ?? jobId ?? runId ?? "";
 
-  return `${timeOf(due)} ${status} ${what}`.trim();
-}
-
-function timeOf(at: number): string {
-  return new Date(at).toISOString().slice(0, 16);
+  return `${momentOf(due)} ${status} ${what}`.trim();
 }

@@ -150,6 +150,7 @@ const TEXTS = {
       "그 뒤로 이야기가 이어져서 이 답은 다시 시도할 수 없어요. 새 글로 다시 불러 주세요.",
     gaveUp: () => "모델에 다시 연결되지 않아 더 기다리지 않아요.",
     waitStopped: () => "더 기다리지 않고 멈췄어요.",
+    answerStopped: () => "답하기 전에 멈췄어요.",
     stoppedFor: (ended: EndedWork) =>
       isNothing(ended) ? "여기서 하던 일이 없어요." : `멈췄어요: ${endedIn(ended, KO_ENDED)}.`,
     pausedFor: (who: string, isNew: boolean) =>
@@ -263,6 +264,7 @@ const TEXTS = {
       "The conversation has gone on since, so this answer cannot be tried again. Write a new message.",
     gaveUp: () => "The model did not come back, and I have stopped waiting.",
     waitStopped: () => "I was stopped while I waited.",
+    answerStopped: () => "I was stopped before I could answer.",
     stoppedFor: (ended: EndedWork) =>
       isNothing(ended) ? "Nothing was running here." : `Stopped: ${endedIn(ended, EN_ENDED)}.`,
     pausedFor: (who: string, isNew: boolean) =>

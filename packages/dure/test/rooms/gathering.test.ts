@@ -171,3 +171,22 @@ describe("what one person says in a row", { timeout: 60_000 }, () => {
 async function answerTo(team: TestTeam, message: string): Promise<string | undefined> {
   return (await team.rooms.message(message, ANONYMOUS)).roles["ruda"]?.answer;
 }
+
+test("a turn that is stopped over the API leaves a line in its room", async () => {
+  const { behave, go, begun } = heldAnswers();
+  const platform = webPlatform();
+  const team = await readyTeamOn(platform, { behave: { ruda: behave } });
+  await platform.say(team, "오래 걸리는 일이에요");
+  await begun;
+  const [row] = await team.database.query<{ turn: string }>({
+    text: "select turn from dure.handlings where state = 'running'",
+  });
+  await team.engine.stopTurn(row!.turn, { caller: { tenant: "", name: "api" } });
+  go();
+  await settled(team);
+
+  expect(await platform.shown(team, "web:general")).toEqual([
+    "민준: 오래 걸리는 일이에요",
+    "루다: 답하기 전에 멈췄어요.",
+  ]);
+});

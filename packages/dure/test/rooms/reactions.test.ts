@@ -78,22 +78,19 @@ describe("signs on platforms", { timeout: 60_000 }, () => {
   test.each([
     ["an answer", "끝났어요", []],
     ["nothing to say", silent, ["루다 ✅"]],
-  ] as const)(
-    "on Discord the sign of work goes with %s",
-    async (_what, said, left) => {
-      const { behave, begun, go } = held(said);
-      const stage = await discordPlatform();
-      const team = await readyTeamOn(stage, { behave: { ruda: behave }, signs: true });
-      await stage.say(team, "배포했어요?");
-      await begun;
-      const signs = () => stage.discord.messages(stage.places.general)[0]!.reactions;
-      await eventually(() => expect(signs()).toEqual(["루다 👀"]));
-      go();
-      await settled(team);
+  ] as const)("on Discord the sign of work goes with %s", async (_what, said, left) => {
+    const { behave, begun, go } = held(said);
+    const stage = await discordPlatform();
+    const team = await readyTeamOn(stage, { behave: { ruda: behave }, signs: true });
+    await stage.say(team, "배포했어요?");
+    await begun;
+    const signs = () => stage.discord.messages(stage.places.general)[0]!.reactions;
+    await eventually(() => expect(signs()).toEqual(["루다 👀"]));
+    go();
+    await settled(team);
 
-      expect(signs()).toEqual(left);
-    },
-  );
+    expect(signs()).toEqual(left);
+  });
 
   test("on Slack the sign of work goes with an answer, and one that is refused costs nothing", async () => {
     const { behave, begun, go } = held("끝났어요");
@@ -110,7 +107,10 @@ describe("signs on platforms", { timeout: 60_000 }, () => {
     go();
     await settled(team);
 
-    expect(await stage.shown(team, "slack:general")).toEqual(["민준: 배포했어요?", "루다: 끝났어요"]);
+    expect(await stage.shown(team, "slack:general")).toEqual([
+      "민준: 배포했어요?",
+      "루다: 끝났어요",
+    ]);
     expect((await team.inbox.list({ tenant: "", status: "open" })).items).toEqual([]);
   });
 });

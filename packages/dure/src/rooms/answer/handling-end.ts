@@ -72,9 +72,11 @@ export class HandlingEnd {
     if (wishes.leaves) await this.#leave(tx, place, handling.agent);
     if (outcome === "asked") await this.#ask(tx, handling, place, said);
     const isFailure = FAILURES.has(outcome);
-    if (answer === null && isFailure) await this.#tellFailure(tx, handling, place, said);
+    const isUnsaid = answer === null && (isFailure || outcome === "stopped");
+    if (isUnsaid) await this.#tellFailure(tx, handling, place, said);
     await this.#noteModel(tx, handling, place, said);
-    const became = isFailure ? "gaveUp" : "reconnected";
+    const ended = isFailure ? "gaveUp" : "reconnected";
+    const became = outcome === "stopped" ? "waitStopped" : ended;
     await endWait(tx, this.#setting, handling, roomTexts(this.#setting.locale)[became]());
 
     const recorded = wishes.leaves ? "left" : wishes.ends ? "ended" : outcome;
@@ -156,22 +158,25 @@ export class HandlingEnd {
   }
 
   /**
-   * A person always gets an answer; agents are not told of failures, they would talk about them.
+   * A person always gets an answer, also of a turn that was stopped elsewhere than in the room; agents
+   * are not told of failures, they would talk about them.
    */
   async #tellFailure(
     tx: Transaction,
     handling: HandlingRow,
     place: OpenPlace,
-    { brokenBy, canResume }: TurnOutcome,
+    { outcome, brokenBy, canResume }: TurnOutcome,
   ): Promise<void> {
     const message = await this.#messageOf(tx, handling);
     if (message?.authorKind !== "person" || place.state === "closed") return;
     const { directory, locale } = this.#setting;
     if (!directory.account(place.adapter, handling.agent)) return;
 
+    const failed = brokenBy === undefined ? "failed" : "broken";
+    const said = outcome === "stopped" ? "answerStopped" : failed;
     await this.#talk.say(tx, place, {
       author: handling.agent,
-      text: brokenBy === undefined ? roomTexts(locale).failed() : roomTexts(locale).broken(),
+      text: roomTexts(locale)[said](),
       mark: "notice",
       buttons: canResume ? [retryButton(handling.id, locale)] : undefined,
       replyTo: message.id,
