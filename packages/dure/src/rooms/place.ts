@@ -4,6 +4,7 @@ import type { RowOf } from "../durable/rows.ts";
 import { createHash } from "node:crypto";
 import type { Coded } from "../kernel/coded-message.ts";
 import type { PlaceAddress } from "./channel-adapter.ts";
+import { isHandOverName } from "./text.ts";
 import { GONE, OTHER_KEY, THREAD_NOT_MADE } from "./texts.ts";
 import type { PlaceState, PlaceKind } from "../kernel/rooms.ts";
 
@@ -55,6 +56,8 @@ export interface OpenPlace extends Place {
   /** The database's clock, milliseconds since the epoch. */
   readonly now: number;
   readonly participants: readonly string[];
+  /** A thread where agents took part: one opened it or spoke in it, or its name says so. */
+  readonly hadAgents: boolean;
   /** Agent messages since a person or a `collaborate` spoke. */
   readonly agentMessages: number;
   /** When the newest agent messages were posted, milliseconds since the epoch, oldest first. */
@@ -74,6 +77,7 @@ export interface PlaceRow extends RowOf<
 export interface OpenPlaceRow extends PlaceRow {
   readonly now: number;
   readonly participants: readonly string[];
+  readonly has_agents_words: boolean;
   readonly agent_messages: number;
   readonly recent_ms: readonly number[];
 }
@@ -142,6 +146,7 @@ export function openPlaceOf(row: OpenPlaceRow): OpenPlace {
     ...placeOf(row),
     now: row.now,
     participants: row.participants,
+    hadAgents: row.owner !== null || row.has_agents_words || isHandOverName(row.name),
     agentMessages: row.agent_messages,
     recent: row.recent_ms,
   };

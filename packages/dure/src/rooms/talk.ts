@@ -322,11 +322,11 @@ export class Talk {
   }
 
   /**
-   * T7: a thread that an agent has opened has lost who takes part in it. Logged once, and again
+   * T7: a thread where agents took part has lost who takes part in it. Logged once, and again
    * when an agent takes part and is lost again.
    */
   #warnOfLostRecord(place: OpenPlace, { mentions }: DecidedMessage): void {
-    if (place.kind !== "thread" || place.owner === null) return;
+    if (place.kind !== "thread" || !place.hadAgents) return;
     if (place.participants.length > 0 || mentions.length > 0) {
       return void this.#warned.delete(place.id);
     }
