@@ -1,10 +1,10 @@
 /** Who the agents of a team are, and on which channels they are. */
 
-import { createHash } from "node:crypto";
 import { DureError } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/logger.ts";
 import type { ChannelAccount, ChannelAdapter } from "./channel-adapter.ts";
 import { mentionDirectory, type MentionDirectory } from "./decide/mentions.ts";
+import { channelPlaceId, namesIn, type DefaultPlaces } from "./named-place.ts";
 
 /** An agent as rooms see it. */
 export interface RoomAgent {
@@ -14,11 +14,8 @@ export interface RoomAgent {
   readonly service: string;
   /** Answers where no other agent is named. */
   readonly leads: boolean;
-  /**
-   * Key of the channel where its collaborations begin when the session has none. Absent: the
-   * team's.
-   */
-  readonly channel?: string | undefined;
+  /** Where its collaborations begin when the session has no channel. Absent: the team's. */
+  readonly channel?: DefaultPlaces | undefined;
   /** `person`: in a channel, people do not wait for each other. Absent: `place`. */
   readonly line?: "place" | "person" | undefined;
   /** `all`: it joins every thread of its channels. Absent: `own`. */
@@ -50,7 +47,7 @@ export interface RoomChannel {
 export class Directory {
   #table: Table;
 
-  constructor(options: { agents: readonly RoomAgent[]; channels: readonly RoomChannel[] }) {
+  constructor(options: TeamInRooms) {
     this.#table = tableOf(options);
   }
 
@@ -62,6 +59,11 @@ export class Directory {
     return this.#table.channels;
   }
 
+  /** Where collaborations begin that have no channel of their own. */
+  get defaultChannel(): DefaultPlaces | undefined {
+    return this.#table.defaultChannel;
+  }
+
   /** Every name that a text may call an agent by. */
   get names(): MentionDirectory {
     return this.#table.names;
@@ -71,9 +73,9 @@ export class Directory {
    * Takes over what another one says, all at once. What platforms have told of accounts that stay
    * is kept.
    */
-  replace({ agents, channels }: Directory): void {
+  replace(next: TeamInRooms): void {
     const told = this.#table.platformIds;
-    this.#table = tableOf({ agents, channels });
+    this.#table = tableOf(next);
     for (const [key, { id }] of told) {
       const agent = this.#table.byId.get(id);
       if (agent) this.#table.platformIds.set(key, agent);
@@ -167,7 +169,8 @@ export class Directory {
         ([adapter, account]) => `${adapter}:${account.id}`,
       );
       const where = accounts.join(", ") || "nowhere";
-      const channel = agent.channel === undefined ? "" : `, its channel is ${agent.channel}`;
+      const places = namesIn(agent.channel).join(", ");
+      const channel = places === "" ? "" : `, its channel is ${places}`;
       logger.info(
         { agent: agent.id },
         `agent ${agent.id} (${agent.displayName}) is ${where}${channel}`,
@@ -194,9 +197,14 @@ export function noticeAuthor(directory: Directory, adapter: string): RoomAgent |
 /** A platform, and what to set so that an agent has an account there. */
 export type AccountKeys = Pick<ChannelAdapter, "name" | "accountKey">;
 
-interface Table {
+/** What the configuration says of a team's rooms. */
+export interface TeamInRooms {
   readonly agents: readonly RoomAgent[];
   readonly channels: readonly RoomChannel[];
+  readonly defaultChannel?: DefaultPlaces | undefined;
+}
+
+interface Table extends TeamInRooms {
   readonly names: MentionDirectory;
   readonly byId: ReadonlyMap<string, RoomAgent>;
   readonly byAccount: ReadonlyMap<string, RoomAgent>;
@@ -204,19 +212,14 @@ interface Table {
   readonly platformIds: Map<string, RoomAgent>;
 }
 
-function tableOf({
-  agents,
-  channels,
-}: {
-  agents: readonly RoomAgent[];
-  channels: readonly RoomChannel[];
-}): Table {
+function tableOf({ agents, channels, defaultChannel }: TeamInRooms): Table {
   const accounts = agents.flatMap((agent) =>
     Object.entries(agent.accounts).map(([adapter, account]) => ({ agent, adapter, ...account })),
   );
   return {
     agents,
     channels,
+    defaultChannel,
     names: mentionDirectory(
       agents.map((agent) => ({
         agent: agent.id,
@@ -231,17 +234,4 @@ function tableOf({
       ),
     ),
   };
-}
-
-/**
- * Id of the place of a configured channel: `web:general`, for a tenant `web:general@acme`. On other
- * platforms a channel is the same place for all. A name that cannot stand in a session's id is told
- * by its hash.
- */
-export function channelPlaceId(channel: Pick<RoomChannel, "adapter" | "key">, tenant = ""): string {
-  const id = `${channel.adapter}:${channel.key}`;
-  if (tenant === "" || channel.adapter !== "web") return id;
-  if (/^[A-Za-z0-9._-]{1,60}$/.test(tenant)) return `${id}@${tenant}`;
-  const hash = createHash("sha256").update(tenant).digest("hex");
-  return `${id}@sha256:${hash.slice(0, 32)}`;
 }

@@ -61,8 +61,6 @@ export interface RoomsSetting {
   readonly locale: Locale;
   /** Whether bots that are no agents of this team are heard. */
   readonly allowBots: boolean;
-  /** Key of the channel where collaborations begin that have no channel of their own. */
-  readonly defaultChannel?: string | undefined;
   readonly adapters: ReadonlyMap<string, ChannelAdapter>;
   /** Absent: files of messages stay where they are. */
   readonly files?: Files | undefined;
