@@ -3,6 +3,7 @@
 import { DureError } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/logger.ts";
 import type { ChannelAccount, ChannelAdapter } from "./channel-adapter.ts";
+import { formerNames, MAX_KNOWN_NAMES, type KnownName } from "./decide/former-names.ts";
 import { mentionDirectory, type MentionDirectory } from "./decide/mentions.ts";
 import { channelPlaceId, namesIn, type DefaultPlaces } from "./named-place.ts";
 
@@ -46,6 +47,9 @@ export interface RoomChannel {
  */
 export class Directory {
   #table: Table;
+  /** Names of agents that were, and are. */
+  #known: readonly KnownName[] = [];
+  #former: MentionDirectory = mentionDirectory([]);
 
   constructor(options: TeamInRooms) {
     this.#table = tableOf(options);
@@ -69,13 +73,27 @@ export class Directory {
     return this.#table.names;
   }
 
+  /** Names that a text may still call an agent by, and that are none's any more. */
+  get formerNames(): MentionDirectory {
+    return this.#former;
+  }
+
+  /** What agents were called before. */
+  learnNames(known: readonly KnownName[]): void {
+    this.#known = [...known, ...this.#known].slice(0, MAX_KNOWN_NAMES);
+    const { names, byId } = this.#table;
+    this.#former = formerNames(this.#known, { names, has: (agent) => byId.has(agent) });
+  }
+
   /**
    * Takes over what another one says, all at once. What platforms have told of accounts that stay
    * is kept.
    */
   replace(next: TeamInRooms): void {
     const told = this.#table.platformIds;
+    const before = this.agents.map(({ id, displayName }) => ({ agent: id, name: displayName }));
     this.#table = tableOf(next);
+    this.learnNames(before);
     for (const [key, { id }] of told) {
       const agent = this.#table.byId.get(id);
       if (agent) this.#table.platformIds.set(key, agent);

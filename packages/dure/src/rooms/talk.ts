@@ -31,6 +31,7 @@ import { stopTalkIn } from "./decide/guard-stop.ts";
 import type { RoomLimits } from "./limits.ts";
 import { orderingOf, partKey, partLength, topicOf } from "./out/notices.ts";
 import { findMentions, renderMentions } from "./decide/mentions.ts";
+import { tellFormerName } from "./out/former-name-notice.ts";
 import { asideOf, listenersIn, membersAmong } from "./decide/bystanders.ts";
 import type { OpenPlace, Place } from "./place.ts";
 import { carryFiles, showFiles, type PlaceAttachment } from "./look/place-files.ts";
@@ -412,6 +413,7 @@ export class Talk {
     });
     if (unrecorded !== null) this.#warnUnrecorded(spoken, observers, unrecorded);
     this.#logDecisions(message, decisions);
+    if (!given.onlyRecord) await tellFormerName(tx, spoken, this.#setting);
     if (step.trip) {
       await stopTalkIn(tx, this.#setting, place);
       await this.#tellTrip(tx, place, message, step.trip);
