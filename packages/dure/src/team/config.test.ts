@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Problem } from "../engine/files/load-service-document.ts";
 import { DureError } from "../kernel/errors.ts";
-import { loadTeam, readTeam, type TeamOptions } from "./config.ts";
+import { loadTeam, readTeam } from "./config.ts";
 
 let folder: string;
 beforeEach(async () => {
@@ -397,7 +397,7 @@ test("places are named in full, and one that cannot be meant is refused with its
     ...more,
   });
   const read = async (more: object, ruda: object = {}) =>
-    readTeam({ services: {}, agents: { ruda }, rooms: rooms(more) } as TeamOptions, folder);
+    readTeam({ services: {}, agents: { ruda }, rooms: rooms(more) }, folder);
   const problemOf = async (more: object, ruda: object = {}): Promise<unknown> => {
     const [problem] = (await failure(read(more, ruda))).problems as readonly unknown[];
     return problem;

@@ -146,14 +146,15 @@ const platformId = z
   .string({ error: "must be an id in quotes" })
   .regex(/^[A-Za-z0-9]{2,40}$/, { error: "must be an id of 2 to 40 letters and digits" });
 
-const PLACE_WORDS = "must be a place such as general or discord:general";
 /** Its full name, `discord:general`; a key alone means the channel wherever it is. */
 const place = z
-  .string({ error: PLACE_WORDS })
-  .regex(/^[^\s:]{1,64}(:\S{1,200})?$/u, { error: PLACE_WORDS });
-const PLACES_WORDS =
-  "must be a place such as general or discord:general, or a list with one for each platform";
-const places = z.union([place, z.array(place).min(1).max(20)], { error: PLACES_WORDS });
+  .string({ error: "must be a place such as general or discord:general" })
+  .regex(/^[^\s:]{1,64}(:\S{1,200})?$/u, {
+    error: "must be a place such as general or discord:general",
+  });
+const places = z.union([place, z.array(place).min(1).max(20)], {
+  error: "must be a place such as general or discord:general, or a list with one for each platform",
+});
 
 const approvalRole = z.string().regex(ROLE_NAME, { error: ROLE_NAME_RULE });
 const platformIds = z.array(platformId, { error: "must be a list of ids of users or roles" });

@@ -3,9 +3,8 @@ import { describe, expect, test } from "vitest";
 import { eventually } from "../until.ts";
 import type { RoomAgent } from "../../src/rooms/directory.ts";
 import { discordPlatform } from "./discord-platform.ts";
-import { readyTeamOn, rolesOf, settled, silent, teamOn } from "./helpers.ts";
+import { accountStates, readyTeamOn, rolesOf, settled, silent, teamOn } from "./helpers.ts";
 import type { TestPlatform } from "./platform.ts";
-import { accountStates } from "./helpers.ts";
 import type { TestTeam } from "./team.ts";
 import { webPlatform } from "./web-platform.ts";
 

@@ -106,7 +106,7 @@ describe.each(PAIR.rows)(
       const first = await ask(team, { channelId: `${here}:general` });
       if (!first.ok) throw new Error(first.message);
       await settled(team);
-      const { thread } = (await team.rooms.place(first.threadId, ANONYMOUS))!;
+      const { thread } = await team.rooms.place(first.threadId, ANONYMOUS);
       const name = here === "web" ? first.threadId : `${here}:${thread}`;
 
       expect(await ask(team, { threadId: name })).toMatchObject({ threadId: first.threadId });

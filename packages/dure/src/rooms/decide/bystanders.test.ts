@@ -65,6 +65,7 @@ function said(mentions: readonly string[], participants: readonly string[]): Spo
       participants,
       agentMessages: 0,
       recent: [],
+      hadAgents: true,
     },
     message: {
       id: "message_1",
