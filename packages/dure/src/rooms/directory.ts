@@ -91,7 +91,7 @@ export class Directory {
    */
   replace(next: TeamInRooms): void {
     const told = this.#table.platformIds;
-    const before = this.agents.map(({ id, displayName }) => ({ agent: id, name: displayName }));
+    const before = namesOf(this.#table);
     this.#table = tableOf(next);
     this.learnNames(before);
     for (const [key, { id }] of told) {
@@ -163,10 +163,6 @@ export class Directory {
     return this.agents.flatMap((agent) => this.account(adapter, agent.id) ?? []);
   }
 
-  channel(adapter: string, key: string): RoomChannel | undefined {
-    return this.channels.find((channel) => channel.adapter === adapter && channel.key === key);
-  }
-
   /** The channel whose place has this id, whichever tenant's room it is. */
   channelOf(placeId: string): RoomChannel | undefined {
     const [ofNobody] = placeId.split("@", 1);
@@ -228,6 +224,19 @@ interface Table extends TeamInRooms {
   readonly byAccount: ReadonlyMap<string, RoomAgent>;
   /** `adapter:platformId`; grows as platforms tell. */
   readonly platformIds: Map<string, RoomAgent>;
+}
+
+/** What the agents are called, in words and on platforms. */
+function namesOf({ agents, platformIds }: Table): readonly KnownName[] {
+  const onPlatforms = [...platformIds].map(([key, { id, displayName }]) => ({
+    agent: id,
+    name: displayName,
+    platform_id: key.slice(key.indexOf(":") + 1),
+  }));
+  return [
+    ...agents.map(({ id, displayName }) => ({ agent: id, name: displayName })),
+    ...onPlatforms,
+  ];
 }
 
 function tableOf({ agents, channels, defaultChannel }: TeamInRooms): Table {

@@ -4,7 +4,6 @@ import type { RowOf } from "../durable/rows.ts";
 import { createHash } from "node:crypto";
 import type { Coded } from "../kernel/coded-message.ts";
 import type { PlaceAddress } from "./channel-adapter.ts";
-import { isHandOverName } from "./text.ts";
 import { GONE, OTHER_KEY, THREAD_NOT_MADE } from "./texts.ts";
 import type { PlaceState, PlaceKind } from "../kernel/rooms.ts";
 
@@ -56,7 +55,7 @@ export interface OpenPlace extends Place {
   /** The database's clock, milliseconds since the epoch. */
   readonly now: number;
   readonly participants: readonly string[];
-  /** A thread where agents took part: one opened it or spoke in it, or its name says so. */
+  /** A thread where agents take part, or took part: one opened it, spoke in it, or it is named so. */
   readonly hadAgents: boolean;
   /** Agent messages since a person or a `collaborate` spoke. */
   readonly agentMessages: number;
@@ -77,7 +76,6 @@ export interface PlaceRow extends RowOf<
 export interface OpenPlaceRow extends PlaceRow {
   readonly now: number;
   readonly participants: readonly string[];
-  readonly has_agents_words: boolean;
   readonly agent_messages: number;
   readonly recent_ms: readonly number[];
 }
@@ -141,12 +139,12 @@ export function wasAway({ awayFrom, awayUntil }: Place, at: number): boolean {
   return awayFrom !== null && at >= awayFrom && (awayUntil === null || at < awayUntil);
 }
 
-export function openPlaceOf(row: OpenPlaceRow): OpenPlace {
+export function openPlaceOf(row: OpenPlaceRow, hadAgents: boolean): OpenPlace {
   return {
     ...placeOf(row),
     now: row.now,
     participants: row.participants,
-    hadAgents: row.owner !== null || row.has_agents_words || isHandOverName(row.name),
+    hadAgents,
     agentMessages: row.agent_messages,
     recent: row.recent_ms,
   };

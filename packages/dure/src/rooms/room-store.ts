@@ -17,6 +17,7 @@ import {
   type Place,
   type PlaceRow,
 } from "./place.ts";
+import { isHandOverName } from "./text.ts";
 import type { NewPlatformEvent } from "../wire/events.ts";
 import type { PlaceState, MessageMark, AuthorKind, Delivery, Rank, Role } from "../kernel/rooms.ts";
 import type { RoomMessage } from "../wire/rooms.ts";
@@ -41,7 +42,15 @@ export class RoomStore {
       place,
       this.#limits.participantsMs,
     ]);
-    return row?.place ? openPlaceOf(row.place) : undefined;
+    if (!row?.place) return undefined;
+    return openPlaceOf(row.place, await this.#hadAgents(tx, row.place));
+  }
+
+  /** Asks only where nothing else says it: of a thread of people, or one whose record was lost. */
+  async #hadAgents(tx: Transaction, row: OpenPlaceRow): Promise<boolean> {
+    if (row.kind !== "thread") return false;
+    if (row.owner !== null || row.participants.length > 0 || isHandOverName(row.name)) return true;
+    return (await tx.query(AGENTS_WORDS, [row.id])).length > 0;
   }
 
   /** The place of an id, or the one that it was found to be. */
@@ -285,6 +294,21 @@ const PLACE = {
     select p.*, dure.is_private(p) as is_private
     from dure.places p
     where id = coalesce((select moved_to from dure.places where id = $1), $1)`,
+};
+/** Of the newest messages. */
+const AGENTS_WORDS = {
+  name: "room.agents_words",
+  text: `
+    select
+    from (
+      select author_kind
+      from dure.room_messages
+      where place = $1
+      order by seq desc
+      limit 100
+    ) lately
+    where author_kind = 'agent'
+    limit 1`,
 };
 const THREAD_NAMED = {
   name: "room.thread_named",

@@ -45,19 +45,6 @@ begin
         ),
         '[]'
       ),
-    'has_agents_words',
-      p.kind = 'thread'
-      and exists (
-        select
-        from (
-          select author_kind
-          from dure.room_messages
-          where place = p.id
-          order by seq desc
-          limit 100
-        ) lately
-        where author_kind = 'agent'
-      ),
     'recent_ms',
       coalesce(
         (

@@ -58,8 +58,8 @@ describe.each(PAIR.rows)(
       const team = await start("general");
 
       for (const adapter of [here, there]) {
-        const channel = team.rooms.directory.channel(adapter, "general")!;
-        for (const channelId of [`${adapter}:general`, `${adapter}:${channel.channel}`]) {
+        const { channel } = team.rooms.directory.channelOf(`${adapter}:general`)!;
+        for (const channelId of [`${adapter}:general`, `${adapter}:${channel}`]) {
           expect(await channelOf(team, { channelId })).toBe(`${adapter}:general`);
         }
         expect(await ask(team, { channelId: `${adapter}:quiet` })).toMatchObject({

@@ -52,8 +52,10 @@ test("a reload makes former names of what went, and takes back what returned", (
   const directory = new Directory({ agents: [RUDA, DAJIM], channels: [] });
   expect(said("@다짐 부탁해", directory)).toBeUndefined();
 
+  directory.learnPlatformId("web", "dajim", "111222333");
   directory.replace({ agents: [RUDA], channels: [] });
   expect(said("@다짐 부탁해", directory)).toBe("다짐");
+  expect(said("<@111222333> 부탁해", directory)).toBe("다짐");
 
   directory.replace({ agents: [RUDA, DAJIM], channels: [] });
   expect(said("@다짐 부탁해", directory)).toBeUndefined();
