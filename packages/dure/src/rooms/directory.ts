@@ -212,7 +212,7 @@ export function noticeAuthor(directory: Directory, adapter: string): RoomAgent |
 export type AccountKeys = Pick<ChannelAdapter, "name" | "accountKey">;
 
 /** What the configuration says of a team's rooms. */
-export interface TeamInRooms {
+interface TeamInRooms {
   readonly agents: readonly RoomAgent[];
   readonly channels: readonly RoomChannel[];
   readonly defaultChannel?: DefaultPlaces | undefined;

@@ -31,7 +31,7 @@ export function defaultChannelOf(config: Pick<TeamConfig, "rooms">): DefaultPlac
 }
 
 /** A setting that names a default place, as it is given. */
-export interface PlaceSetting {
+interface PlaceSetting {
   readonly path: readonly string[];
   readonly places: DefaultPlaces;
   /** Collaborations begin there. */
