@@ -116,6 +116,7 @@ export async function startRooms({
     channels: [
       { key: "general", adapter: "web", name: "general", channel: "general", collaborate: true },
     ],
+    defaultChannel: "general",
   });
   const rooms = new Rooms({
     database,
@@ -130,7 +131,6 @@ export async function startRooms({
     adapters: [new WebAdapter({ database })],
     limits: { ...ROOM_LIMITS, ...limits },
     locale: "ko",
-    defaultChannel: "general",
     clock,
     logger,
   });

@@ -332,6 +332,8 @@ export const COMMAND_SENTENCES_KO: readonly SentenceForm[] = [
   ['There is no schedule "{0}".', "`{0}` 예약이 없어요."],
   ["GET /v1/schedules lists them.", "예약은 `dure schedules list`로 볼 수 있어요."],
   ['There is no room or thread "{0}".', "`{0}` 방이나 스레드가 없거나 볼 권한이 없어요."],
+  ['More than one platform has the room "{0}".', "`{0}` 방이 여러 메신저에 있어요."],
+  ["Name it in full: {0}.", "전체 이름으로 적어 주세요: {0}"],
   ["List them: GET /v1/rooms", "방은 `dure rooms list`로 볼 수 있어요."],
   ["Look at the run with: dure plan status", "실행이 어떤지 `dure plan status`로 봐 주세요."],
   ['"{0}" cannot be a session\'s id.', "`{0}`은(는) 대화의 ID로 쓸 수 없어요."],

@@ -586,6 +586,7 @@ export const DOCTOR_SENTENCES_KO: readonly SentenceForm[] = [
   ["all of the machine's but half of one", "이 컴퓨터의 CPU에서 반 개를 뺀 만큼이에요"],
   ["half of what is free, and 10 GiB at most", "남은 공간의 절반이고, 많아도 10 GiB예요"],
   ["half of the machine's, and 4 GiB at most", "이 컴퓨터 메모리의 절반이고, 많아도 4 GiB예요"],
+  ["the first of rooms.channels", "`rooms.channels`의 첫 번째"],
   ["kept until they are forgotten", "지울 때까지 남겨요"],
   ["kept as long as their session", "대화가 남아 있는 동안 남겨요"],
   ["secrets stand in the environment only", "비밀 값은 환경 변수에만 있어요"],

@@ -54,6 +54,7 @@ export const ERROR_WORDS_KO: Readonly<Record<string, string>> = {
 
   // --- rooms
   PLACE_UNKNOWN: "이런 방이 없거나 볼 권한이 없어요.",
+  PLACE_AMBIGUOUS: "이 이름의 방이 여러 메신저에 있어요. 전체 이름으로 적어 주세요.",
   PLACE_CLOSED: "닫힌 방이라 쓸 수 없어요.",
   MESSAGE_DELETED: "지운 메시지예요. 새로 써 주세요.",
   MESSAGE_NOT_YOURS: "자기가 쓴 메시지만 고치거나 지울 수 있어요.",

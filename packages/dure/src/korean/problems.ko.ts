@@ -130,6 +130,8 @@ export const PROBLEMS_KO: readonly SentenceForm[] = [
   ["names no service of this team", "팀에 없는 서비스예요"],
   ["names no agent of this team", "팀에 없는 에이전트예요"],
   ["names no channel of this team", "팀에 없는 방이에요"],
+  ["names more than one channel on {0}", "{0}의 방을 둘 이상 적었어요"],
+  ["names a channel that takes no collaborations", "협업을 시작할 수 없는 방이에요"],
   ["names {0}, no adapter of this team", "팀이 쓰지 않는 메신저예요: {0}"],
   ["is on {0} but has no channel id", "{0}에 있는 방인데 채널의 ID가 없어요"],
   ["has a name of dure's own", "dure가 쓰는 이름이에요"],
@@ -518,6 +520,12 @@ export const ALLOWED_KO: readonly SentenceForm[] = [
 
   ["a channel's id in quotes, 17 to 20 digits", "따옴표로 감싼 채널 ID, 숫자 17자에서 20자"],
   ["an id in quotes", "따옴표로 감싼 ID"],
+  ["one for each platform", "메신저마다 하나"],
+  ["a place such as general or discord:general", "`general`이나 `discord:general` 같은 방의 이름"],
+  [
+    "a place such as general or discord:general, or a list with one for each platform",
+    "`general`이나 `discord:general` 같은 방의 이름, 또는 메신저마다 하나씩 적은 목록",
+  ],
   ["an id of 2 to 40 letters and digits", "영문자와 숫자 2자에서 40자까지의 ID"],
 
   [

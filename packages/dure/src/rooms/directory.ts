@@ -1,10 +1,11 @@
 /** Who the agents of a team are, and on which channels they are. */
 
-import { createHash } from "node:crypto";
 import { DureError } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/logger.ts";
 import type { ChannelAccount, ChannelAdapter } from "./channel-adapter.ts";
+import { formerNames, MAX_KNOWN_NAMES, type KnownName } from "./decide/former-names.ts";
 import { mentionDirectory, type MentionDirectory } from "./decide/mentions.ts";
+import { channelPlaceId, namesIn, type DefaultPlaces } from "./named-place.ts";
 
 /** An agent as rooms see it. */
 export interface RoomAgent {
@@ -14,11 +15,8 @@ export interface RoomAgent {
   readonly service: string;
   /** Answers where no other agent is named. */
   readonly leads: boolean;
-  /**
-   * Key of the channel where its collaborations begin when the session has none. Absent: the
-   * team's.
-   */
-  readonly channel?: string | undefined;
+  /** Where its collaborations begin when the session has no channel. Absent: the team's. */
+  readonly channel?: DefaultPlaces | undefined;
   /** `person`: in a channel, people do not wait for each other. Absent: `place`. */
   readonly line?: "place" | "person" | undefined;
   /** `all`: it joins every thread of its channels. Absent: `own`. */
@@ -49,8 +47,11 @@ export interface RoomChannel {
  */
 export class Directory {
   #table: Table;
+  /** Names of agents that were, and are. */
+  #known: readonly KnownName[] = [];
+  #former: MentionDirectory = mentionDirectory([]);
 
-  constructor(options: { agents: readonly RoomAgent[]; channels: readonly RoomChannel[] }) {
+  constructor(options: TeamInRooms) {
     this.#table = tableOf(options);
   }
 
@@ -62,18 +63,37 @@ export class Directory {
     return this.#table.channels;
   }
 
+  /** Where collaborations begin that have no channel of their own. */
+  get defaultChannel(): DefaultPlaces | undefined {
+    return this.#table.defaultChannel;
+  }
+
   /** Every name that a text may call an agent by. */
   get names(): MentionDirectory {
     return this.#table.names;
+  }
+
+  /** Names that a text may still call an agent by, and that are none's any more. */
+  get formerNames(): MentionDirectory {
+    return this.#former;
+  }
+
+  /** What agents were called before. */
+  learnNames(known: readonly KnownName[]): void {
+    this.#known = [...known, ...this.#known].slice(0, MAX_KNOWN_NAMES);
+    const { names, byId } = this.#table;
+    this.#former = formerNames(this.#known, { names, has: (agent) => byId.has(agent) });
   }
 
   /**
    * Takes over what another one says, all at once. What platforms have told of accounts that stay
    * is kept.
    */
-  replace({ agents, channels }: Directory): void {
+  replace(next: TeamInRooms): void {
     const told = this.#table.platformIds;
-    this.#table = tableOf({ agents, channels });
+    const before = namesOf(this.#table);
+    this.#table = tableOf(next);
+    this.learnNames(before);
     for (const [key, { id }] of told) {
       const agent = this.#table.byId.get(id);
       if (agent) this.#table.platformIds.set(key, agent);
@@ -143,10 +163,6 @@ export class Directory {
     return this.agents.flatMap((agent) => this.account(adapter, agent.id) ?? []);
   }
 
-  channel(adapter: string, key: string): RoomChannel | undefined {
-    return this.channels.find((channel) => channel.adapter === adapter && channel.key === key);
-  }
-
   /** The channel whose place has this id, whichever tenant's room it is. */
   channelOf(placeId: string): RoomChannel | undefined {
     const [ofNobody] = placeId.split("@", 1);
@@ -167,7 +183,8 @@ export class Directory {
         ([adapter, account]) => `${adapter}:${account.id}`,
       );
       const where = accounts.join(", ") || "nowhere";
-      const channel = agent.channel === undefined ? "" : `, its channel is ${agent.channel}`;
+      const places = namesIn(agent.channel).join(", ");
+      const channel = places === "" ? "" : `, its channel is ${places}`;
       logger.info(
         { agent: agent.id },
         `agent ${agent.id} (${agent.displayName}) is ${where}${channel}`,
@@ -194,9 +211,14 @@ export function noticeAuthor(directory: Directory, adapter: string): RoomAgent |
 /** A platform, and what to set so that an agent has an account there. */
 export type AccountKeys = Pick<ChannelAdapter, "name" | "accountKey">;
 
-interface Table {
+/** What the configuration says of a team's rooms. */
+interface TeamInRooms {
   readonly agents: readonly RoomAgent[];
   readonly channels: readonly RoomChannel[];
+  readonly defaultChannel?: DefaultPlaces | undefined;
+}
+
+interface Table extends TeamInRooms {
   readonly names: MentionDirectory;
   readonly byId: ReadonlyMap<string, RoomAgent>;
   readonly byAccount: ReadonlyMap<string, RoomAgent>;
@@ -204,19 +226,27 @@ interface Table {
   readonly platformIds: Map<string, RoomAgent>;
 }
 
-function tableOf({
-  agents,
-  channels,
-}: {
-  agents: readonly RoomAgent[];
-  channels: readonly RoomChannel[];
-}): Table {
+/** What the agents are called, in words and on platforms. */
+function namesOf({ agents, platformIds }: Table): readonly KnownName[] {
+  const onPlatforms = [...platformIds].map(([key, { id, displayName }]) => ({
+    agent: id,
+    name: displayName,
+    platform_id: key.slice(key.indexOf(":") + 1),
+  }));
+  return [
+    ...agents.map(({ id, displayName }) => ({ agent: id, name: displayName })),
+    ...onPlatforms,
+  ];
+}
+
+function tableOf({ agents, channels, defaultChannel }: TeamInRooms): Table {
   const accounts = agents.flatMap((agent) =>
     Object.entries(agent.accounts).map(([adapter, account]) => ({ agent, adapter, ...account })),
   );
   return {
     agents,
     channels,
+    defaultChannel,
     names: mentionDirectory(
       agents.map((agent) => ({
         agent: agent.id,
@@ -231,17 +261,4 @@ function tableOf({
       ),
     ),
   };
-}
-
-/**
- * Id of the place of a configured channel: `web:general`, for a tenant `web:general@acme`. On other
- * platforms a channel is the same place for all. A name that cannot stand in a session's id is told
- * by its hash.
- */
-export function channelPlaceId(channel: Pick<RoomChannel, "adapter" | "key">, tenant = ""): string {
-  const id = `${channel.adapter}:${channel.key}`;
-  if (tenant === "" || channel.adapter !== "web") return id;
-  if (/^[A-Za-z0-9._-]{1,60}$/.test(tenant)) return `${id}@${tenant}`;
-  const hash = createHash("sha256").update(tenant).digest("hex");
-  return `${id}@sha256:${hash.slice(0, 32)}`;
 }

@@ -57,6 +57,8 @@ export interface OpenPlace extends Place {
   readonly participants: readonly string[];
   /** Agents that have left the thread, or were taken out of it. */
   readonly departed: readonly string[];
+  /** A thread where agents take part, or took part: one opened it, spoke in it, or it is named so. */
+  readonly hadAgents: boolean;
   /** Agent messages since a person or a `collaborate` spoke. */
   readonly agentMessages: number;
   /** When the newest agent messages were posted, milliseconds since the epoch, oldest first. */
@@ -140,12 +142,13 @@ export function wasAway({ awayFrom, awayUntil }: Place, at: number): boolean {
   return awayFrom !== null && at >= awayFrom && (awayUntil === null || at < awayUntil);
 }
 
-export function openPlaceOf(row: OpenPlaceRow): OpenPlace {
+export function openPlaceOf(row: OpenPlaceRow, hadAgents: boolean): OpenPlace {
   return {
     ...placeOf(row),
     now: row.now,
     participants: row.participants,
     departed: row.departed,
+    hadAgents,
     agentMessages: row.agent_messages,
     recent: row.recent_ms,
   };

@@ -7,6 +7,7 @@ import { storable } from "../durable/storable.ts";
 import { raiseEscalations, settleEscalation } from "../escalations/inbox.ts";
 import type { NewEscalation } from "../kernel/escalation.ts";
 import type { PlaceAddress } from "./channel-adapter.ts";
+import type { RoomChannel } from "./directory.ts";
 import type { RoomLimits } from "./limits.ts";
 import {
   openPlaceOf,
@@ -16,6 +17,7 @@ import {
   type Place,
   type PlaceRow,
 } from "./place.ts";
+import { isHandOverName } from "./text.ts";
 import type { NewPlatformEvent } from "../wire/events.ts";
 import type { PlaceState, MessageMark, AuthorKind, Delivery, Rank, Role } from "../kernel/rooms.ts";
 import type { RoomMessage } from "../wire/rooms.ts";
@@ -40,13 +42,39 @@ export class RoomStore {
       place,
       this.#limits.participantsMs,
     ]);
-    return row?.place ? openPlaceOf(row.place) : undefined;
+    if (!row?.place) return undefined;
+    return openPlaceOf(row.place, await this.#hadAgents(tx, row.place));
+  }
+
+  /** Asks only where nothing else says it: of a thread of people, or one whose record was lost. */
+  async #hadAgents(tx: Transaction, row: OpenPlaceRow): Promise<boolean> {
+    if (row.kind !== "thread") return false;
+    if (row.owner !== null || row.participants.length > 0 || isHandOverName(row.name)) return true;
+    return (await tx.query(AGENTS_WORDS, [row.id])).length > 0;
   }
 
   /** The place of an id, or the one that it was found to be. */
   async place(id: string, tx: Queryable = this.#database): Promise<Place | undefined> {
     const [row] = await tx.query<PlaceRow>(PLACE, [id]);
     return row && placeOf(row);
+  }
+
+  /**
+   * The id of a thread that is called as its platform calls it: `discord:123456789`, or the number
+   * alone. Undefined: none of these channels has such a thread, or several have.
+   */
+  async threadNamed(
+    name: string,
+    channels: readonly Pick<RoomChannel, "adapter" | "channel">[],
+    tx: Queryable = this.#database,
+  ): Promise<string | undefined> {
+    const asked = channels.map(({ adapter, channel }) => ({
+      adapter,
+      channel,
+      thread: name.startsWith(`${adapter}:`) ? name.slice(adapter.length + 1) : name,
+    }));
+    const found = await tx.query<{ id: string }>(THREAD_NAMED, [JSON.stringify(asked)]);
+    return found.length === 1 ? found[0]!.id : undefined;
   }
 
   /** The place of an address that the platform gave. */
@@ -280,6 +308,32 @@ const PLACE = {
     select p.*, dure.is_private(p) as is_private
     from dure.places p
     where id = coalesce((select moved_to from dure.places where id = $1), $1)`,
+};
+/** Of the newest messages. */
+const AGENTS_WORDS = {
+  name: "room.agents_words",
+  text: `
+    select
+    from (
+      select author_kind
+      from dure.room_messages
+      where place = $1
+      order by seq desc
+      limit 100
+    ) lately
+    where author_kind = 'agent'
+    limit 1`,
+};
+const THREAD_NAMED = {
+  name: "room.thread_named",
+  text: `
+    select p.id
+    from jsonb_to_recordset($1) as asked (adapter text, channel text, thread text)
+    join dure.places p on p.adapter = asked.adapter
+      and p.channel = asked.channel
+      and coalesce(p.thread, '') = asked.thread
+    where p.kind = 'thread' and p.thread is not null
+    limit 2`,
 };
 const PLACE_AT = {
   name: "room.place_at",

@@ -27,10 +27,11 @@ import { Buttons } from "./orders/buttons.ts";
 import type { ChannelAdapter } from "./channel-adapter.ts";
 import { Collaboration } from "./handover/collaborate.ts";
 import { FORGET_TOPIC, forgetHandler, OwnMessages } from "./in/changes.ts";
-import { makeConfiguredPlaces, makeRoomsOf } from "./in/configured-places.ts";
+import { channelsFor, makeConfiguredPlaces, makeRoomsOf } from "./in/configured-places.ts";
 import { threadBelow } from "./in/platform-places.ts";
 import { Delivery } from "./out/delivery.ts";
-import { channelPlaceId, type Directory } from "./directory.ts";
+import type { Directory } from "./directory.ts";
+import { channelNamed, channelPlaceId } from "./named-place.ts";
 import { Inbound } from "./in/inbound.ts";
 import { GATHER, type GatherRule, type RoomLimits } from "./limits.ts";
 import { GuardResumes, resumeTalk } from "./decide/guard-stop.ts";
@@ -82,7 +83,6 @@ export interface RoomsOptions {
   readonly approvers?: readonly string[] | undefined;
   /** Who has a role that an approval asks for: ids of users or roles of platforms, by role. */
   readonly roles?: RoomRoles | undefined;
-  readonly defaultChannel?: string | undefined;
   /** Where files of messages are kept. Absent: they stay where they are. */
   readonly files?: Files | undefined;
   /** What an agent is told of itself, for the directory that operators see. */
@@ -300,24 +300,38 @@ export class Rooms {
   }
 
   /**
-   * A place that this person may see; `PLACE_UNKNOWN` otherwise. A channel without a tenant's name
-   * is that of the person's tenant.
+   * A place that this person may see, by its id or a name of it; throws `PLACE_UNKNOWN` and
+   * `PLACE_AMBIGUOUS`. A channel without a tenant's name is that of the person's tenant.
    */
-  async place(id: string, who: RoomPerson): Promise<Place> {
-    const own = this.ownIdOf(id, who);
-    if (own !== id) await makeRoomsOf(who.tenant, this.directory, this.#options.database);
-    const place = await this.#setting.store.place(own);
-    if (!place || !maySee(place, who)) throw placeUnknown(id);
+  async place(name: string, who: RoomPerson): Promise<Place> {
+    const { store } = this.#setting;
+    const id = await this.idOf(name, who);
+    if (id !== name) await makeRoomsOf(who.tenant, this.directory, this.#options.database);
+    const place = (await store.place(id)) ?? (await this.#threadNamed(name, who));
+    if (!place || !maySee(place, who)) throw placeUnknown(name);
     return place;
   }
 
+  async #threadNamed(name: string, { tenant }: RoomPerson): Promise<Place | undefined> {
+    const { store } = this.#setting;
+    const id = await store.threadNamed(name, channelsFor(tenant, this.directory));
+    return id === undefined ? undefined : store.place(id);
+  }
+
   /**
-   * The id of the tenant's own room where a channel is named as the configuration does; every other
-   * id as it is.
+   * The id of a channel that is named, in the person's tenant; every other name as it is. Throws
+   * `PLACE_AMBIGUOUS`.
    */
-  ownIdOf(id: string, { tenant }: Pick<RoomPerson, "tenant">): string {
-    const channel = this.directory.channelOf(id);
-    return channel && channelPlaceId(channel) === id ? channelPlaceId(channel, tenant) : id;
+  async idOf(name: string, who: RoomPerson): Promise<string> {
+    const { tenant } = who;
+    const named = channelNamed(name, channelsFor(tenant, this.directory), tenant);
+    if (named.ok) return channelPlaceId(named.channel, tenant);
+    if (named.because === "unknown") return name;
+
+    const places = await Promise.all(named.allowed.map((id) => this.#setting.store.place(id)));
+    const seen = places.flatMap((place) => (place && maySee(place, who) ? place.id : []));
+    if (seen.length > 1) throw placeAmbiguous(name, seen);
+    return seen[0] ?? name;
   }
 
   /**
@@ -462,8 +476,14 @@ function settingOf(options: RoomsOptions): RoomsSetting {
     adapters: new Map(options.adapters.map((adapter) => [adapter.name, adapter])),
     files: options.files,
     stream: options.stream ?? false,
-    defaultChannel: options.defaultChannel,
   };
+}
+
+function placeAmbiguous(name: string, allowed: readonly string[]): DureError {
+  return new DureError("PLACE_AMBIGUOUS", `More than one platform has the room "${name}".`, {
+    class: "input",
+    hint: `Name it in full: ${allowed.join(", ")}.`,
+  });
 }
 
 function assertOurs(place: Place): Place {

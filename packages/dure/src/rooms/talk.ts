@@ -25,6 +25,7 @@ import { stopTalkIn, tellTrip } from "./decide/guard-stop.ts";
 import type { GatherRule, RoomLimits } from "./limits.ts";
 import { orderingOf, partKey, partLength, topicOf } from "./out/notices.ts";
 import { findMentions, renderMentions } from "./decide/mentions.ts";
+import { tellFormerName } from "./out/former-name-notice.ts";
 import { asideOf, listenersIn, membersAmong } from "./decide/bystanders.ts";
 import { agentsAbove, agentsOfReply, speaksToPerson } from "./decide/continuing.ts";
 import type { OpenPlace, Place } from "./place.ts";
@@ -58,8 +59,6 @@ export interface RoomsSetting {
   readonly locale: Locale;
   /** Whether bots that are no agents of this team are heard. */
   readonly allowBots: boolean;
-  /** Key of the channel where collaborations begin that have no channel of their own. */
-  readonly defaultChannel?: string | undefined;
   readonly adapters: ReadonlyMap<string, ChannelAdapter>;
   /** Absent: files of messages stay where they are. */
   readonly files?: Files | undefined;
@@ -328,11 +327,11 @@ export class Talk {
   }
 
   /**
-   * T7: a thread that an agent has opened has lost who takes part in it. Logged once, and again
+   * T7: a thread where agents took part has lost who takes part in it. Logged once, and again
    * when an agent takes part and is lost again.
    */
   #warnOfLostRecord(place: OpenPlace, { mentions }: DecidedMessage): void {
-    if (place.kind !== "thread" || place.owner === null) return;
+    if (place.kind !== "thread" || !place.hadAgents) return;
     if (place.participants.length > 0 || mentions.length > 0) {
       return void this.#warned.delete(place.id);
     }
@@ -439,6 +438,7 @@ export class Talk {
     }
     if (unrecorded !== null) this.#warnUnrecorded(spoken, observers, unrecorded);
     this.#logDecisions(message, decisions);
+    if (!given.onlyRecord) await tellFormerName(tx, spoken, this.#setting);
     if (step.trip) {
       await stopTalkIn(tx, this.#setting, place);
       await tellTrip(tx, this.#setting, this, { place, message, trip: step.trip });

@@ -90,6 +90,14 @@ export function threadTopic(given: string | undefined, message: string): string 
   return isCut ? `${begins}…` : begins;
 }
 
+/** How the name of a hand-over's thread begins. */
+const HAND_OVER = { ko: "[협업]", en: "[collab]" } as const;
+
+/** Whether a thread has the name of a hand-over, also where no other record of it is left. Pure. */
+export function isHandOverName(name: string): boolean {
+  return Object.values(HAND_OVER).some((mark) => name.startsWith(`${mark} `));
+}
+
 /**
  * `[협업] 루다 → 이든 · 코드 리뷰`, at most `limit` UTF-16 units on one line. Source: docs/spec/collaboration
  * §4.
@@ -102,7 +110,7 @@ export function threadName(given: {
   readonly limit?: number;
 }): string {
   const { from, to, topic, locale, limit = 100 } = given;
-  const mark = localeOf(locale) === "en" ? "[collab]" : "[협업]";
+  const mark = HAND_OVER[localeOf(locale)];
   const about = isBlank(topic) ? "" : ` · ${topic}`;
   return cutText(`${mark} ${from} → ${to}${about}`.replace(/\s+/gu, " ").trim(), limit);
 }

@@ -79,6 +79,8 @@ const TEXTS = {
     keptPrivate: (target: string) =>
       `여기는 비공개라 ${target}에게 맡기지 않았어요. ${target}에게 직접 말을 걸어 주세요. ` +
       "모두 읽어도 괜찮다면 채널에서 다시 부탁해 주세요.",
+    noSuchAgent: (name: string, there: string) =>
+      `지금은 ‘${name}’ 에이전트가 없어요. 여기 있는 에이전트: ${there}`,
     chainStopped: (names: string) => `부탁이 돌고 돌아 멈췄어요: ${names}.`,
     reminder: (who: string, asker: string, minutes: number) =>
       `${who} ${asker} 님의 부탁을 기다린 지 ${minutes}분이 지났어요. 답해 주세요.`,
@@ -191,6 +193,8 @@ const TEXTS = {
     keptPrivate: (target: string) =>
       `This conversation is private, so nothing was handed to ${target}. Write to ${target} ` +
       "directly. Or ask again in a channel, if everybody there may read it.",
+    noSuchAgent: (name: string, there: string) =>
+      `There is no agent “${name}” any more. Agents here: ${there}`,
     chainStopped: (names: string) => `The request went in a circle and was stopped: ${names}.`,
     reminder: (who: string, asker: string, minutes: number) =>
       `${who} the request of ${asker} has waited for ${minutes} min. Please answer.`,

@@ -554,7 +554,8 @@ function listObservations(app: RouteApp, rooms: Rooms): void {
     },
     async (request) => {
       const { agent, place } = request.query;
-      const ownPlace = place === undefined ? undefined : rooms.ownIdOf(place, callerOf(request));
+      const who = personOf(request, rooms, undefined);
+      const ownPlace = place === undefined ? undefined : await rooms.idOf(place, who);
 
       const items = await rooms.reader.observations({
         tenant: viewOf(request),

@@ -10,7 +10,18 @@ import {
 import { sentence } from "../engine/files/load-service-schema.ts";
 import { parseModelName } from "../models/card.ts";
 import { closest } from "../kernel/closest.ts";
+import type { RoomChannel } from "../rooms/directory.ts";
+import {
+  channelNamed,
+  defaultPlaces,
+  defaultsInFull,
+  fullNamesOf,
+  mayMean,
+  namesIn,
+  type DefaultPlaces,
+} from "../rooms/named-place.ts";
 import type { TeamConfig } from "./config.ts";
+import { kindsOf, placeSettingsOf, roomChannelsOf, webRoomsOf } from "./room-channels.ts";
 
 /** What is checked, and where its keys stand. */
 interface CheckedConfig {
@@ -29,6 +40,7 @@ export function relationProblems(checked: CheckedConfig): Problem[] {
     ...scheduleProblems(checked),
     ...channelProblems(checked),
     ...nameProblems(checked),
+    ...placeProblems(checked),
     ...operatorProblems(checked),
     ...memoryProblems(checked),
     ...priceProblems(checked),
@@ -63,8 +75,9 @@ type HookSettings = NonNullable<TeamConfig["hooks"]>[string];
 
 /** A hook does one thing. */
 function hookProblems({ config, document }: CheckedConfig): Problem[] {
+  const rooms = webRoomsOf(config);
   return Object.entries(config.hooks ?? {}).flatMap(([name, hook]) => {
-    const wrong = nameProblem(name) ?? hookProblem(hook, Object.keys(config.rooms?.channels ?? {}));
+    const wrong = nameProblem(name) ?? hookProblem(hook, rooms);
     if (wrong === undefined) return [];
 
     return [problemAt(document, ["hooks", name], wrong.what, { allowed: wrong.allowed })];
@@ -81,7 +94,7 @@ function nameProblem(name: string): { what: string; allowed: string } | undefine
 
 /** A schedule does one thing, and says what there is to say: nothing comes with it. */
 function scheduleProblems({ config, document }: CheckedConfig): Problem[] {
-  const rooms = Object.keys(config.rooms?.channels ?? {});
+  const rooms = webRoomsOf(config);
   return Object.entries(config.schedules ?? {}).flatMap(([name, schedule]) => {
     const wrong = hookProblem(schedule, rooms) ?? textProblem(schedule);
     return wrong ? [problemAt(document, ["schedules", name], wrong.what, wrong)] : [];
@@ -97,12 +110,15 @@ function textProblem({
 }
 
 /** What both hooks and schedules do. */
-type ConfiguredHookDeed = Pick<HookSettings, "room" | "agent" | "target" | "plan" | "text">;
+type ConfiguredHookDeed = Pick<
+  HookSettings,
+  "room" | "agent" | "target" | "plan" | "text" | "tenant"
+>;
 
 /** Pure. */
 function hookProblem(
-  { room, agent, target, plan, text }: ConfiguredHookDeed,
-  rooms: readonly string[],
+  { room, agent, target, plan, text, tenant }: ConfiguredHookDeed,
+  rooms: readonly RoomChannel[],
 ): { what: string; allowed: string } | undefined {
   const deeds = [room, agent ?? target, plan].filter((deed) => deed !== undefined);
 
@@ -116,16 +132,14 @@ function hookProblem(
   if (plan !== undefined && text !== undefined) {
     return { what: "has a text, which a plan is not told", allowed: "text with a room or a job" };
   }
-  if (room !== undefined && !rooms.includes(room)) {
-    return { what: `names the unknown room "${room}"`, allowed: rooms.join(", ") };
-  }
-
-  return undefined;
+  const named = room === undefined ? undefined : channelNamed(room, rooms, tenant);
+  if (named === undefined || named.ok) return undefined;
+  return { what: `names the unknown room "${room}"`, allowed: named.allowed.join(", ") };
 }
 
 /** A room must be known to each platform that it names. */
 function channelProblems({ config, document }: CheckedConfig): Problem[] {
-  const kinds = (config.rooms?.adapters ?? ["web"]).map((choice) => kindOf(choice)!);
+  const kinds = kindsOf(config);
   return Object.entries(config.rooms?.channels ?? {}).flatMap(([key, room]) =>
     (room.adapters ?? []).flatMap((name) => {
       const path = ["rooms", "channels", key];
@@ -156,13 +170,13 @@ function channelProblems({ config, document }: CheckedConfig): Problem[] {
 interface NamedSetting {
   readonly key: readonly string[];
   readonly name: string | undefined;
-  readonly what: "service" | "agent" | "channel";
+  readonly what: "service" | "agent";
   readonly known: readonly string[];
 }
 
-/** Services, agents and channels that are named must be there. */
+/** Services and agents that are named must be there. */
 function nameProblems({ config, document }: CheckedConfig): Problem[] {
-  const named = namesIn(config);
+  const named = namedSettings(config);
   return named.flatMap(({ key, name, what, known }) => {
     if (name === undefined || known.includes(name)) return [];
     const meant = closest(name, known);
@@ -174,13 +188,11 @@ function nameProblems({ config, document }: CheckedConfig): Problem[] {
   });
 }
 
-function namesIn(config: TeamConfig): readonly NamedSetting[] {
+function namedSettings(config: TeamConfig): readonly NamedSetting[] {
   const services = Object.keys(config.services);
   const agents = Object.keys(config.agents ?? {});
-  const channels = Object.keys(config.rooms?.channels ?? { general: {} });
   const service = { what: "service", known: services } as const;
   const agent = { what: "agent", known: agents } as const;
-  const channel = { what: "channel", known: channels } as const;
   const { rooms, escalations } = config;
 
   return [
@@ -194,11 +206,6 @@ function namesIn(config: TeamConfig): readonly NamedSetting[] {
       key: ["rooms", "channels", id, "defaultAgent"],
       name,
     })),
-    ...Object.entries(config.agents ?? {}).map(([id, { channel: name }]) => ({
-      ...channel,
-      key: ["agents", id, "channel"],
-      name,
-    })),
     ...Object.entries(config.schedules ?? {}).flatMap(([id, schedule]) =>
       (["agent", "target"] as const).map((role) => ({
         ...agent,
@@ -206,16 +213,45 @@ function namesIn(config: TeamConfig): readonly NamedSetting[] {
         name: schedule[role],
       })),
     ),
-    { ...channel, key: ["rooms", "sink", "channel"], name: rooms?.sink?.channel },
     { ...agent, key: ["escalations", "operator"], name: escalations?.operator },
-    {
-      ...channel,
-      key: ["escalations", "room"],
-      name: escalations?.room,
-      known: agents.length === 0 ? [] : channels,
-    },
-    { ...channel, key: ["rooms", "defaultChannel"], name: rooms?.defaultChannel },
   ];
+}
+
+/** Channels that are named must be there; of those in full one on each platform. */
+function placeProblems({ config, document }: CheckedConfig): Problem[] {
+  const channels = roomChannelsOf(config);
+  const hasAgents = Object.keys(config.agents ?? {}).length > 0;
+  return placeSettingsOf(config).flatMap(({ path, places, forCollaborations }) => {
+    // Without agents there are no rooms, and no one who tells people of escalations.
+    const known = hasAgents || path[0] !== "escalations" ? channels : [];
+    const wrong = placesProblem(places, known, forCollaborations);
+    return wrong ? [problemAt(document, path, wrong.what, wrong)] : [];
+  });
+}
+
+/** Pure. */
+function placesProblem(
+  places: DefaultPlaces,
+  channels: readonly RoomChannel[],
+  forCollaborations: boolean,
+): { what: string; allowed: string; hint?: string | undefined } | undefined {
+  const unknown = namesIn(places).find((name) => !channels.some((one) => mayMean(name, one)));
+  const allowed = fullNamesOf(channels).join(", ") || "none yet";
+  if (unknown !== undefined) {
+    const keys = channels.map(({ key }) => key);
+    const meant = closest(unknown, [...fullNamesOf(channels), ...keys]);
+    const hint = meant && `did you mean ${meant}?`;
+    return { what: "names no channel of this team", allowed, hint };
+  }
+  const adapters = defaultsInFull(places, channels).map(({ adapter }) => adapter);
+  const twice = adapters.find((adapter, at) => adapters.indexOf(adapter) < at);
+  if (twice !== undefined) {
+    return { what: `names more than one channel on ${twice}`, allowed: "one for each platform" };
+  }
+  const isShut = defaultPlaces(places, channels).some(({ collaborate }) => !collaborate);
+  if (!isShut || !forCollaborations) return undefined;
+  const open = fullNamesOf(channels.filter(({ collaborate }) => collaborate)).join(", ");
+  return { what: "names a channel that takes no collaborations", allowed: open || "none yet" };
 }
 
 function operatorProblems({ config, document }: CheckedConfig): Problem[] {

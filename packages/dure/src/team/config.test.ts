@@ -390,6 +390,47 @@ export default { name, locale, offlineModels, services: { faq: "./services/faq" 
   });
 });
 
+test("places are named in full, and one that cannot be meant is refused with its key", async () => {
+  const rooms = (more: object) => ({
+    adapters: ["web", "discord"],
+    channels: { general: { discord: "123456789012345678" }, quiet: { collaborate: false } },
+    ...more,
+  });
+  const read = async (more: object, ruda: object = {}) =>
+    readTeam({ services: {}, agents: { ruda }, rooms: rooms(more) }, folder);
+  const problemOf = async (more: object, ruda: object = {}): Promise<unknown> => {
+    const [problem] = (await failure(read(more, ruda))).problems as readonly unknown[];
+    return problem;
+  };
+
+  const listed = ["discord:general", "web:general"];
+  expect((await read({ defaultChannel: listed })).config.rooms?.defaultChannel).toEqual(listed);
+  const { config } = await read({ defaultChannel: "discord:general" }, { channel: "general" });
+  expect(config.agents?.["ruda"]?.channel).toBe("general");
+
+  const all = "web:general, discord:general, web:quiet";
+  expect(await problemOf({ defaultChannel: "discord:generl" })).toMatchObject({
+    key: "rooms.defaultChannel",
+    message: "names no channel of this team",
+    found: '"discord:generl"',
+    allowed: all,
+    hint: "did you mean discord:general?",
+  });
+  expect(await problemOf({}, { channel: "slack:general" })).toMatchObject({
+    key: "agents.ruda.channel",
+    found: '"slack:general"',
+    allowed: all,
+  });
+  expect(
+    await problemOf({ defaultChannel: ["discord:general", "discord:123456789012345678"] }),
+  ).toMatchObject({ message: "names more than one channel on discord" });
+  expect(await problemOf({ defaultChannel: "web:quiet" })).toMatchObject({
+    message: "names a channel that takes no collaborations",
+    allowed: "web:general, discord:general",
+  });
+  expect(await problemOf({ defaultChannel: 5 })).toMatchObject({ key: "rooms.defaultChannel" });
+});
+
 test("escalations name an agent that answers for itself, a channel that is there, an address, and times", async () => {
   const team = (escalations: object): Parameters<typeof readTeam>[0] => ({
     services: { faq: "./services/faq" },
@@ -428,7 +469,7 @@ test("escalations name an agent that answers for itself, a channel that is there
     expect.objectContaining({
       key: "escalations.room",
       message: "names no channel of this team",
-      allowed: "ops",
+      allowed: "web:ops",
       hint: "did you mean ops?",
     }),
   ]);

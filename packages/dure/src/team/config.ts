@@ -147,6 +147,16 @@ const platformId = z
   .string({ error: "must be an id in quotes" })
   .regex(/^[A-Za-z0-9]{2,40}$/, { error: "must be an id of 2 to 40 letters and digits" });
 
+/** Its full name, `discord:general`; a key alone means the channel wherever it is. */
+const place = z
+  .string({ error: "must be a place such as general or discord:general" })
+  .regex(/^[^\s:]{1,64}(:\S{1,200})?$/u, {
+    error: "must be a place such as general or discord:general",
+  });
+const places = z.union([place, z.array(place).min(1).max(20)], {
+  error: "must be a place such as general or discord:general, or a list with one for each platform",
+});
+
 const approvalRole = z.string().regex(ROLE_NAME, { error: ROLE_NAME_RULE });
 const platformIds = z.array(platformId, { error: "must be a list of ids of users or roles" });
 
@@ -216,8 +226,8 @@ const hook = settings({
   secret: text.max(500),
   /** Owner of what is done. Default: none. */
   tenant: id.optional(),
-  /** A message in this room. */
-  room: id.optional(),
+  /** A message in this room of the web. */
+  room: place.optional(),
   /** Or a job: in whose name, and who is asked. */
   agent: id.optional(),
   target: id.optional(),
@@ -240,8 +250,8 @@ const schedule = settings({
   missed: oneOf(MISSED_RULES).optional(),
   /** Owner of what is done. Default: none. */
   tenant: id.optional(),
-  /** A message in this room. */
-  room: id.optional(),
+  /** A message in this room of the web. */
+  room: place.optional(),
   /** Or a job: in whose name, and who is asked. */
   agent: id.optional(),
   target: id.optional(),
@@ -276,8 +286,11 @@ export const teamSchema = settings({
         /** Answers through this service instead of plain chat. */
         service: z.string({ error: "must be the name of a service" }).optional(),
         card: card.optional(),
-        /** Key of the channel where its collaborations begin when the session has none. */
-        channel: key.optional(),
+        /**
+         * Where its collaborations begin when the session has no channel: a place, or one for each
+         * platform. Default: the team's.
+         */
+        channel: places.optional(),
         /** Account ids by adapter; default: the agent's id. */
         accounts: z
           .record(
@@ -317,10 +330,10 @@ export const teamSchema = settings({
       )
       .optional(),
     /**
-     * Key of the channel where collaborations begin that have none of their own. Default: the first
-     * one.
+     * Where collaborations begin that have no channel of their own: a place such as
+     * `discord:general`, or one for each platform. Default: the first channel.
      */
-    defaultChannel: id.optional(),
+    defaultChannel: places.optional(),
     /** Whether bots that are no agents of this team are heard. Default no. */
     allowBots: yesOrNo.optional(),
     /**
@@ -357,11 +370,11 @@ export const teamSchema = settings({
      */
     roles: z.record(approvalRole, platformIds).optional(),
     /**
-     * Where it is told what agents say to each other in the background: a channel's key, an
-     * address, a file of NDJSON.
+     * Where it is told what agents say to each other in the background: a channel or one for each
+     * platform, an address, a file of NDJSON.
      */
     sink: settings({
-      channel: id.optional(),
+      channel: places.optional(),
       webhook: z.url({ error: "must be an address" }).optional(),
       file: text.optional(),
       /**
@@ -497,8 +510,8 @@ export const teamSchema = settings({
   escalations: settings({
     /** The agent that is asked before people are. */
     operator: id.optional(),
-    /** Key of the channel where people are told, with the answers as buttons. */
-    room: id.optional(),
+    /** The channel, or one for each platform, where people are told, with the answers as buttons. */
+    room: places.optional(),
     /** An address that gets a POST when people are to decide; signed with DURE_WEBHOOK_SECRET. */
     webhook: z
       .url({

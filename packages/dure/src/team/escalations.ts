@@ -22,12 +22,8 @@ import {
   type SuggestedAction,
 } from "../kernel/escalation.ts";
 import type { Logger } from "../kernel/logger.ts";
-import {
-  channelPlaceId,
-  noticeAuthor,
-  type Directory,
-  type RoomAgent,
-} from "../rooms/directory.ts";
+import { noticeAuthor, type Directory, type RoomAgent } from "../rooms/directory.ts";
+import { channelPlaceId, defaultPlaces, type DefaultPlaces } from "../rooms/named-place.ts";
 import { enqueueNotice } from "../rooms/out/notices.ts";
 import { makeRoomsOf } from "../rooms/in/configured-places.ts";
 import { cutText } from "../rooms/text.ts";
@@ -255,7 +251,7 @@ function roomHandler({
   locale,
 }: {
   directory: Directory;
-  room: string;
+  room: DefaultPlaces;
   locale: Locale;
 }): TransactionalHandler {
   return {
@@ -269,7 +265,7 @@ function roomHandler({
 
       await makeRoomsOf(escalation.tenant, directory, tx);
 
-      for (const channel of directory.channels.filter(({ key }) => key === room)) {
+      for (const channel of defaultPlaces(room, directory.channels)) {
         const place = channelPlaceId(channel, escalation.tenant);
         const [own] = await tx.query(PLACE_OF_TENANT, [place, escalation.tenant]);
         const author = noticeAuthor(directory, channel.adapter);

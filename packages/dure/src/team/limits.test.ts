@@ -4,6 +4,7 @@ import type { Llm } from "../models/card.ts";
 import { readEnvironment } from "./environment.ts";
 import { checkTeam, type TeamConfig } from "./config.ts";
 import {
+  originText,
   everyModelOf,
   hasProvider,
   modelOf,
@@ -115,6 +116,39 @@ const OTHER_VALUES: Readonly<Record<string, unknown>> = {
   "retention.sessions": 200_000_000,
   "retention.turns": 200_000_000,
 };
+test("default places are printed in full, one for each platform, with where they come from", () => {
+  const value = {
+    services: {},
+    agents: { ruda: { channel: "discord:ops" }, eden: {} },
+    rooms: {
+      adapters: ["web", "discord"],
+      channels: { general: { discord: "12345" }, ops: { discord: "67890" } },
+    },
+  };
+  const printed = (more: object) => {
+    const given = { ...value, rooms: { ...value.rooms, ...more } };
+    const document = { file: "dure.yaml", value: given, locate: () => ({ line: 7, column: 1 }) };
+    const config = checkTeam(document, import.meta.dirname);
+    const rows = resolveLimits({ config, document }, readEnvironment({}));
+    return Object.fromEntries(
+      rows
+        .filter(({ key }) => /channel|room$/i.test(key))
+        .map(({ key, value: places, origin }) => [key, [places, originText(origin)]]),
+    );
+  };
+
+  expect(printed({})).toEqual({
+    "rooms.defaultChannel": [
+      ["web:general", "discord:general"],
+      "default (the first of rooms.channels)",
+    ],
+    "agents.ruda.channel": [["discord:ops"], "dure.yaml:7"],
+  });
+  expect(printed({ defaultChannel: ["general", "discord:ops"] })).toMatchObject({
+    "rooms.defaultChannel": [["web:general", "discord:ops"], "dure.yaml:7"],
+  });
+});
+
 const inFile = Object.entries(SETTINGS).flatMap(
   ([key, { path, fallback }]: [string, { path?: readonly string[]; fallback: unknown }]) =>
     path === undefined ? [] : [{ key, path, fallback }],

@@ -10,6 +10,7 @@ import { FILE_BOUNDS } from "../durable/files/files.ts";
 import { durationMs } from "../kernel/duration.ts";
 import { DureError } from "../kernel/errors.ts";
 import { GATHER, ROOM_LIMITS, type GatherPolicy } from "../rooms/limits.ts";
+import { defaultPlaces, fullNamesOf, type DefaultPlaces } from "../rooms/named-place.ts";
 import {
   modelNames,
   parseCard,
@@ -29,6 +30,7 @@ import { SERVER_LIMITS } from "../server/limits.ts";
 import type { ServerLimits } from "../server/server.ts";
 import type { LoadedTeam, TeamConfig } from "./config.ts";
 import { VARIABLES, type Environment, type VariableKey } from "./environment.ts";
+import { defaultChannelOf, placeSettingsOf, roomChannelsOf } from "./room-channels.ts";
 
 /** One setting: where it may stand, and what holds when it stands nowhere. */
 interface Setting<Value> {
@@ -594,6 +596,7 @@ export function resolveLimits(team: TeamValues, environment: Environment): Resol
   return [
     ...settings,
     modelSetting(team, environment),
+    ...placeSettings(team),
     ...budgetSettings(team),
     ...secretSettings(environment),
   ];
@@ -761,6 +764,25 @@ function modelSetting({ config, document }: TeamValues, environment: Environment
       ? { kind: "default", source: "docs/spec/platform §2" }
       : { kind: "environment", variable: keyFactsOf(provider).key };
   }
+}
+
+/** Default places as they are in force: in full, one for each platform. */
+function placeSettings({ config, document }: TeamValues): ResolvedSetting[] {
+  if (Object.keys(config.agents ?? {}).length === 0) return [];
+  const inForce = (places: DefaultPlaces): readonly string[] =>
+    fullNamesOf(defaultPlaces(places, roomChannelsOf(config)));
+
+  const set = placeSettingsOf(config).map(({ path, places }): ResolvedSetting => ({
+    key: path.join("."),
+    value: inForce(places),
+    origin: fileOrigin(document, path),
+  }));
+  if (config.rooms?.defaultChannel !== undefined) return set;
+  const origin = { kind: "default", source: "the first of rooms.channels" } as const;
+  return [
+    { key: "rooms.defaultChannel", value: inForce(defaultChannelOf(config)), origin },
+    ...set,
+  ];
 }
 
 function budgetSettings({ config, document }: TeamValues): ResolvedSetting[] {

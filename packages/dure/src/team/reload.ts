@@ -31,7 +31,6 @@ const RESTART_KEYS = [
   "locale",
   "timeZone",
   "rooms.adapters",
-  "rooms.defaultChannel",
   "rooms.allowBots",
   "rooms.approvers",
   "rooms.roles",

@@ -3,7 +3,6 @@
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 import type { ChannelKind, ChannelParts } from "../channels/channel-kind.ts";
-import { channelIdOf, kindOf } from "../channels/kinds.ts";
 import type { Database } from "../durable/database.ts";
 import type { Files } from "../durable/files/files.ts";
 import type { EventLog } from "../durable/event-log.ts";
@@ -20,8 +19,9 @@ import { DureError } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/logger.ts";
 import { waitingWithoutAccount } from "../rooms/in/accounts.ts";
 import type { ChannelAdapter, ChannelFinding, ChannelPort } from "../rooms/channel-adapter.ts";
-import { Directory, noticeAuthor, type RoomAgent, type RoomChannel } from "../rooms/directory.ts";
+import { Directory, noticeAuthor, type RoomAgent } from "../rooms/directory.ts";
 import { ROOM_LIMITS, type RoomLimits } from "../rooms/limits.ts";
+import { defaultOn, defaultPlaces } from "../rooms/named-place.ts";
 import { Rooms } from "../rooms/rooms.ts";
 import type { Conversation, SinkTargets } from "../rooms/handover/sink.ts";
 import { threadTopic } from "../rooms/text.ts";
@@ -29,6 +29,7 @@ import { AGENT_MARKDOWN, instructionsOf } from "./agent-markdown.ts";
 import type { LoadedTeam, TeamConfig } from "./config.ts";
 import type { Environment } from "./environment.ts";
 import type { Settings } from "./limits.ts";
+import { defaultChannelOf, kindsOf, roomChannelsOf } from "./room-channels.ts";
 
 /** The rooms of a team, with what they report of background work. */
 export async function openRooms(
@@ -76,7 +77,6 @@ export async function openRooms(
     approvers: config.rooms?.approvers,
     roles: config.rooms?.roles,
     stream: config.rooms?.stream ?? false,
-    defaultChannel: config.rooms?.defaultChannel ?? Object.keys(channelsOf(config))[0]!,
     personaOf: (agent) => readSoul(team.folder, agent),
     sink: sinkOf(team, environment, parts.directory),
     conversationOf: (job) => conversationOf(job, jobs, parts.directory),
@@ -170,10 +170,8 @@ function noticesOf(
   { team, directory }: { team: LoadedTeam; directory: Directory },
 ): readonly string[] {
   if (noticeAuthor(directory, adapter)?.id !== agent) return [];
-  const room = team.config.escalations?.room;
-  return directory.channels
-    .filter((channel) => channel.adapter === adapter && channel.key === room)
-    .map(({ channel }) => channel);
+  const told = defaultOn(adapter, team.config.escalations?.room, directory.channels);
+  return told ? [told.channel] : [];
 }
 
 /** A fault of a channel, with where the channel stands in the team's file. Pure. */
@@ -259,17 +257,6 @@ function partsOf(
   };
 }
 
-/** The platforms of a team: what its configuration names, once each. */
-function kindsOf(config: TeamConfig): readonly ChannelKind[] {
-  const kinds = (config.rooms?.adapters ?? ["web"]).map((choice) => kindOf(choice)!);
-  return [...new Map(kinds.map((kind) => [kind.name, kind])).values()];
-}
-
-function channelsOf(config: TeamConfig): NonNullable<NonNullable<TeamConfig["rooms"]>["channels"]> {
-  const given = config.rooms?.channels ?? {};
-  return Object.keys(given).length > 0 ? given : { general: {} };
-}
-
 /** Who is who; undefined for a team without agents. Throws `ROOMS_WITHOUT_AGENTS`. */
 export function directoryOf(
   config: TeamConfig,
@@ -302,16 +289,8 @@ export function directoryOf(
     ),
   }));
 
-  const channels = Object.entries(channelsOf(config)).flatMap(([key, channel]) => {
-    const { name = key, collaborate = true, defaultAgent, adapters } = channel;
-    return kinds.flatMap((kind): readonly RoomChannel[] => {
-      const id = channelIdOf(kind, key, channel);
-      if (id === undefined || !(adapters?.includes(kind.name) ?? true)) return [];
-      return [{ key, adapter: kind.name, name, collaborate, defaultAgent, channel: id }];
-    });
-  });
-
-  return new Directory({ agents, channels });
+  const channels = roomChannelsOf(config);
+  return new Directory({ agents, channels, defaultChannel: defaultChannelOf(config) });
 }
 
 /** Where background work is reported; undefined: nowhere. */
@@ -321,7 +300,7 @@ function sinkOf(
   directory: Directory,
 ): SinkTargets | undefined {
   const { channel, webhook, file, private: takesPrivate } = config.rooms?.sink ?? {};
-  const channels = directory.channels.filter(({ key }) => key === channel);
+  const channels = defaultPlaces(channel, directory.channels);
   if (channels.length === 0 && webhook === undefined && file === undefined) return undefined;
   return {
     channels,

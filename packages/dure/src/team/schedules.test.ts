@@ -50,7 +50,7 @@ test("a schedule has the team's zone, and passes over what it missed, unless it 
     }),
   );
 
-  const deed = { kind: "message", room: "general", text: "Good morning" };
+  const deed = { kind: "message", room: "web:general", text: "Good morning" };
   expect(schedulesOf(config, "UTC")).toEqual([
     { name: "plain", cron: "0 9 * * *", timeZone: "UTC", missed: "skip", tenant: "", deed },
     {

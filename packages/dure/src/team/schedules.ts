@@ -2,14 +2,19 @@ import { readRule } from "../schedules/rule.ts";
 import type { Schedule } from "../schedules/schedule.ts";
 import type { TeamConfig } from "./config.ts";
 import { deedOf } from "./hooks.ts";
+import { webRoomsOf } from "./room-channels.ts";
 
 /** The schedules of the configuration, by name. Pure. @param timeZone of the team */
-export function schedulesOf({ schedules = {} }: TeamConfig, timeZone: string): readonly Schedule[] {
+export function schedulesOf(
+  { schedules = {}, rooms }: TeamConfig,
+  timeZone: string,
+): readonly Schedule[] {
+  const channels = webRoomsOf({ rooms });
   return Object.entries(schedules).map(([name, settings]) => {
-    const { cron, missed = "skip", tenant = "", ...deed } = settings;
+    const { cron, missed = "skip", tenant = "" } = settings;
     const zone = settings.timeZone ?? timeZone;
 
-    return { name, cron, timeZone: zone, missed, tenant, deed: deedOf(deed) };
+    return { name, cron, timeZone: zone, missed, tenant, deed: deedOf(settings, channels) };
   });
 }
 

@@ -9,7 +9,7 @@ const message = (text: string | undefined, payload: unknown) =>
 test("each kind of deed is one request, with the delivery as its key", () => {
   const job = { kind: "job", agent: "ruda", target: "eden", text: "Look." } as const;
 
-  expect(deedRequest({ kind: "message", room: "general", text: "Hi" }, KEY, {})).toEqual({
+  expect(deedRequest({ kind: "message", room: "web:general", text: "Hi" }, KEY, {})).toEqual({
     path: "/v1/rooms/web%3Ageneral/messages",
     body: { text: "Hi", client_id: KEY },
   });

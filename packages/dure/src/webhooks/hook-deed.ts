@@ -5,7 +5,12 @@ import { isObject } from "../kernel/json.ts";
 
 /** What a delivery does, as the configuration says. */
 export type HookDeed =
-  | { readonly kind: "message"; readonly room: string; readonly text: string | undefined }
+  | {
+      readonly kind: "message";
+      /** Id of a room of the web. */
+      readonly room: string;
+      readonly text: string | undefined;
+    }
   | {
       readonly kind: "job";
       readonly agent: string;
@@ -43,7 +48,7 @@ export function deedRequest(deed: HookDeed, key: string, payload: unknown): Deed
     const { agent, target } = deed;
     return { path: "/v1/jobs", body: { agent, target, message: text, wait_sec: 0 } };
   }
-  const place = encodeURIComponent(`web:${deed.room}`);
+  const place = encodeURIComponent(deed.room);
   const path = `/v1/rooms/${place}/messages`;
 
   return { path, body: { text, client_id: key } };

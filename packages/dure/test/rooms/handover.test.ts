@@ -170,7 +170,8 @@ describe.each(PLATFORM.rows)(
           { agent: "ruda" },
           { targetAgent: "dajim", message: "도와줘" },
         );
-        const next = new Directory({ agents: platform.agents, channels: platform.channels });
+        const { channels, defaultChannel = "general" } = platform;
+        const next = new Directory({ agents: platform.agents, channels, defaultChannel });
         await team.rooms.enrol(next);
         team.rooms.directory.replace(next);
         const after = await team.rooms.collaboration.collaborate(

@@ -1,6 +1,7 @@
 import type { Database } from "../../src/durable/database.ts";
 import type { ChannelAdapter, ChannelFailure } from "../../src/rooms/channel-adapter.ts";
 import type { RoomAgent, RoomChannel } from "../../src/rooms/directory.ts";
+import type { DefaultPlaces } from "../../src/rooms/named-place.ts";
 import type { TestTeam } from "./team.ts";
 
 /**
@@ -12,7 +13,7 @@ export interface TestPlatform {
   readonly agents: readonly RoomAgent[];
   readonly channels: readonly RoomChannel[];
   /** Default: `general`. */
-  readonly defaultChannel?: string;
+  readonly defaultChannel?: DefaultPlaces;
   /** Several: the team is on all of them. */
   adapter(database: Database): ChannelAdapter | readonly ChannelAdapter[];
   /** Resolves when every agent of the team is connected. */

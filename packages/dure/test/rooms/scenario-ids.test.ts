@@ -25,6 +25,15 @@ test(
   },
 );
 
+/** What names places, or has none, on each pair of platforms. */
+const OF_PAIRS = ["C1", "C2", "C3", "C4", "C5", "S1", "S2", "S3", "S4", "D"];
+
+test("every scenario that names places runs on each pair of platforms", FULL, async () => {
+  const shown = await titledIds();
+
+  expect(OF_PAIRS.filter((id) => !shown.get(id)?.has("pairs"))).toEqual([]);
+});
+
 /**
  * `H1`, `P1, P2`, `S1–S4`, wherever the specification names them, and the stories `A` to `E` of
  * §10. Pure.
@@ -87,6 +96,7 @@ function testCall(
     return undefined;
   }
   const rows = each?.arguments[0]?.getText(source) ?? "";
+  if (rows === "PAIR.rows") return { what, title: title.text, platforms: ["pairs"] };
   const isTable = rows === "PLATFORMS" || rows === "PLATFORM.rows";
   const named = PLATFORMS.filter((name) => isTable || rows.includes(`"${name}"`));
   return { what, title: title.text, platforms: named.length > 1 ? named : undefined };

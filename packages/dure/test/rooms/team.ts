@@ -20,6 +20,7 @@ import type { ModelRequest } from "../../src/models/model.ts";
 import { answersHome, renderAnswersHome } from "../../src/rooms/handover/answers-home.ts";
 import type { ChannelAdapter } from "../../src/rooms/channel-adapter.ts";
 import { Directory, type RoomAgent, type RoomChannel } from "../../src/rooms/directory.ts";
+import type { DefaultPlaces } from "../../src/rooms/named-place.ts";
 import { GATHER, ROOM_LIMITS, type GatherRule, type RoomLimits } from "../../src/rooms/limits.ts";
 import type { RoomRoles } from "../../src/rooms/orders/pressed-by.ts";
 import { Rooms } from "../../src/rooms/rooms.ts";
@@ -72,7 +73,7 @@ export interface TestTeamOptions {
   readonly adapter: (database: Database) => ChannelAdapter | readonly ChannelAdapter[];
   readonly agents?: readonly RoomAgent[];
   readonly channels?: readonly RoomChannel[];
-  readonly defaultChannel?: string;
+  readonly defaultChannel?: DefaultPlaces;
   readonly tools?: Readonly<Record<string, AnyTool>>;
   /** On the database of another one: a second process, or the same after a restart. */
   readonly on?: { readonly url: string };
@@ -221,6 +222,7 @@ export async function startTestTeam(options: TestTeamOptions): Promise<TestTeam>
         collaborate: true,
       },
     ],
+    defaultChannel: options.defaultChannel,
   });
   const leases = new Leases({ database, lease, logger, clock });
   const inbox = new Inbox({ database, notifications, locale: "ko" });
@@ -244,7 +246,6 @@ export async function startTestTeam(options: TestTeamOptions): Promise<TestTeam>
     locale: "ko",
     clock: options.clock ?? clock,
     logger,
-    ...(options.defaultChannel !== undefined && { defaultChannel: options.defaultChannel }),
     ...(options.allowBots !== undefined && { allowBots: options.allowBots }),
     ...(options.sink && {
       sink: options.sink,

@@ -69,7 +69,7 @@ export class SlackWorld {
     return this.messages(channel).filter(({ ts, threadTs }) => threadTs === root && ts !== root);
   }
 
-  add(given: SlackMessage): SlackMessage {
+  add(given: Omit<SlackMessage, "reactions">): SlackMessage {
     const files = given.files.map((file) => this.#kept(file));
     const message = { ...given, files, reactions: new Set<string>() };
     const known = this.#messages.get(message.channel) ?? [];

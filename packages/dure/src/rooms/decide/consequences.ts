@@ -3,6 +3,7 @@
 import { restOf } from "../answer/gathering.ts";
 import type { GatherRule } from "../limits.ts";
 import type { Directory } from "../directory.ts";
+import { formerNameIn } from "./former-names.ts";
 import type { GuardStep } from "./guards.ts";
 import { sessionIdOf, type OpenPlace } from "../place.ts";
 import { decideRoles, type RoleDecision } from "./role.ts";
@@ -42,11 +43,13 @@ export function decideIn(
   { directory, allowBots }: { directory: Directory; allowBots: boolean },
 ): ReadonlyMap<string, RoleDecision> {
   const channel = directory.channelOf(place.kind === "thread" ? (place.parent ?? "") : place.id);
+  const former = formerNameIn(message, directory);
   return decideRoles(
     {
       author: message.author,
       authorKind: message.authorKind,
-      mentions: message.mentions,
+      // A name that was an agent's narrows the message as any mention does: to no one.
+      mentions: former === undefined ? message.mentions : [former],
       toPerson,
       fromSink: message.mark === "sink" || place.isSink,
       isNotice: message.mark === "notice",

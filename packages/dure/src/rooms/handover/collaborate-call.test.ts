@@ -35,6 +35,14 @@ describe("a hand-over that names no place", () => {
     expect(decideChannel({ ...asked, from, origin: { adapter: "discord" } }).channel).toBe(dev);
   });
 
+  test("goes to the default of the asker's platform where there is one for each", () => {
+    const listed = { ...asked, defaultChannel: ["discord:dev", "web:dev"] };
+
+    expect(decideChannel({ ...listed, origin: { adapter: "web" } }).channel).toBe(webDev);
+    expect(decideChannel({ ...listed, origin: { adapter: "discord" } }).channel).toBe(dev);
+    expect(decideChannel({ ...listed, origin: { adapter: "slack" } }).channel).toBeUndefined();
+  });
+
   test("never takes another platform because the own one has no channel", () => {
     const onWebAlone = { ...asked, channels: [web], origin: { adapter: "discord" } };
 
@@ -59,6 +67,10 @@ describe("a hand-over that names no place", () => {
       platforms: ["discord", "slack"],
     });
     expect(decideChannel({ ...both, defaultChannel: "slack:general" }).channel).toBe(slack);
+    const listed = ["slack:general", "discord:general"];
+    expect(decideChannel({ ...both, defaultChannel: listed }).channel).toBe(slack);
+    const onDiscord = { ...both, target: agentOf("eden", ["discord"]) };
+    expect(decideChannel({ ...onDiscord, defaultChannel: listed }).channel).toBe(discord);
   });
 
   test("needs a default where the session has no channel", () => {

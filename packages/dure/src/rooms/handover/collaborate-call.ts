@@ -1,6 +1,7 @@
 /** A call for collaboration: what it says, where it comes from, and how it is refused. */
 
-import { type RoomAgent, channelPlaceId, type RoomChannel } from "../directory.ts";
+import type { RoomAgent, RoomChannel } from "../directory.ts";
+import { defaultOn, defaultsInFull, type DefaultPlaces } from "../named-place.ts";
 import type { FileRef } from "../../kernel/files.ts";
 import type { CollaborateCode } from "../../kernel/rooms.ts";
 import type { CollaborateAnswer } from "../../wire/rooms.ts";
@@ -15,9 +16,9 @@ export interface CollaborateCall {
   readonly message: string;
   /** Pairs have one thread per topic. Absent is a topic of its own. */
   readonly topic?: string | undefined;
-  /** That thread, whatever its age. */
+  /** That thread, whatever its age: dure's id, or its platform's, such as `discord:123456789`. */
   readonly threadId?: string | undefined;
-  /** A place id such as `web:general`, or a channel's key. */
+  /** Such as `web:general`; a key alone where one platform has it. */
   readonly channelId?: string | undefined;
   /** For a new thread; default: the beginning of the message. */
   readonly threadName?: string | undefined;
@@ -84,8 +85,8 @@ export interface HandOver {
   readonly target: RoomAgent;
   /** Channels of the caller's tenant in which collaborations may begin. */
   readonly channels: readonly RoomChannel[];
-  /** The team's: a key, or an id such as `discord:general`. */
-  readonly defaultChannel?: string | undefined;
+  /** The team's. */
+  readonly defaultChannel?: DefaultPlaces | undefined;
 }
 
 type ChannelDecision =
@@ -93,12 +94,15 @@ type ChannelDecision =
       readonly channel: RoomChannel;
       readonly because: "own-channel" | "agents-channel" | "teams-channel";
     }
-  | {
-      readonly channel?: undefined;
-      readonly because: "no-default" | "several-platforms";
-      /** Where one of them would have to be set. */
-      readonly platforms: readonly string[];
-    };
+  | UndecidedChannel;
+
+/** No configured channel decides. */
+export interface UndecidedChannel {
+  readonly channel?: undefined;
+  readonly because: "no-default" | "several-platforms";
+  /** Where one of them would have to be set. */
+  readonly platforms: readonly string[];
+}
 
 /** HTTP chat and the CLI belong to the web. */
 const CHAT_PLATFORM = "web";
@@ -113,15 +117,15 @@ export function decideChannel(handOver: HandOver): ChannelDecision {
   const own = origin?.channel;
   if (own && channels.includes(own)) return { channel: own, because: "own-channel" };
 
-  const named = origin ? undefined : namedInFull(handOver);
-  if (named) return named;
+  const inFull = origin ? undefined : defaultInFull(handOver);
+  if (inFull) return inFull;
   const platforms = origin ? [origin.adapter] : platformsOfChat(handOver);
-  if (platforms.length > 1) return { because: "several-platforms", platforms };
+  const [platform = "", ...others] = platforms;
+  if (others.length > 0) return { because: "several-platforms", platforms };
 
-  const there = channels.filter(({ adapter }) => adapter === platforms[0]);
-  const agents = channelCalled(there, from.channel);
+  const agents = defaultOn(platform, from.channel, channels);
   if (agents) return { channel: agents, because: "agents-channel" };
-  const teams = channelCalled(there, defaultChannel);
+  const teams = defaultOn(platform, defaultChannel, channels);
   if (teams) return { channel: teams, because: "teams-channel" };
   return { because: "no-default", platforms };
 }
@@ -145,34 +149,33 @@ export function isElsewhere(origin: Origin | undefined, channel: RoomChannel): b
   return origin.adapter !== channel.adapter || (origin.channel ?? channel) !== channel;
 }
 
-/** A default with its platform decides for callers that stand on none. */
-function namedInFull({ from, channels, defaultChannel }: HandOver): ChannelDecision | undefined {
-  const isNamed = (name: string | undefined) => (channel: RoomChannel) =>
-    channelPlaceId(channel) === name;
-  const agents = channels.find(isNamed(from.channel));
-  if (agents) return { channel: agents, because: "agents-channel" };
-  const teams = channels.find(isNamed(defaultChannel));
-  return teams && { channel: teams, because: "teams-channel" };
+/**
+ * A default with its platform decides for callers that stand on none: the first one of a platform
+ * where both agents are, else the first one.
+ */
+function defaultInFull({
+  from,
+  target,
+  channels,
+  defaultChannel,
+}: HandOver): ChannelDecision | undefined {
+  const agents = defaultsInFull(from.channel, channels);
+  const isAgents = agents.length > 0;
+  const named = isAgents ? agents : defaultsInFull(defaultChannel, channels);
+  const isShared = ({ adapter }: RoomChannel): boolean => isOnBoth(adapter, from, target);
+  const channel = named.find(isShared) ?? named[0];
+  return channel && { channel, because: isAgents ? "agents-channel" : "teams-channel" };
 }
 
 /** Where both agents can be met: the web, else what there is. */
 function platformsOfChat({ from, target, channels }: HandOver): readonly string[] {
   const shared = channels
     .map(({ adapter }) => adapter)
-    .filter((adapter) => from.accounts[adapter] && target.accounts[adapter]);
+    .filter((adapter) => isOnBoth(adapter, from, target));
   const platforms = [...new Set(shared)];
   return platforms.includes(CHAT_PLATFORM) ? [CHAT_PLATFORM] : platforms;
 }
 
-function channelCalled(
-  channels: readonly RoomChannel[],
-  name: string | undefined,
-): RoomChannel | undefined {
-  return name === undefined ? undefined : channels.find((channel) => isCalled(channel, name));
-}
-
-/** Whether a channel is meant by an id that a caller gives. */
-export function isCalled(channel: RoomChannel, id: string): boolean {
-  const [shared = id] = id.split("@", 1); // before the @ of a tenant's own room of the channel
-  return [channelPlaceId(channel), channel.key, channel.channel].includes(shared);
+function isOnBoth(adapter: string, from: RoomAgent, target: RoomAgent): boolean {
+  return from.accounts[adapter] !== undefined && target.accounts[adapter] !== undefined;
 }

@@ -8,10 +8,10 @@ import {
   type Asking,
   type RefusedCollaboration,
   decideChannel,
-  isCalled,
   type Origin,
 } from "./collaborate-call.ts";
-import { channelPlaceId, type RoomChannel } from "../directory.ts";
+import type { RoomChannel } from "../directory.ts";
+import { channelNamed, channelPlaceId, mayMean } from "../named-place.ts";
 import { isMadePrivate, isPrivateThread, placeOfSession, type Place } from "../place.ts";
 import type { RoomsSetting } from "../talk.ts";
 import { channelsFor } from "../in/configured-places.ts";
@@ -19,6 +19,7 @@ import { checkText, threadName, threadTopic } from "../text.ts";
 import { enqueueNotice, orderingOf, topicOf } from "../out/notices.ts";
 import { roomTexts } from "../texts.ts";
 import type { RoomLimits } from "../limits.ts";
+import { refuseNamed, refuseThreadOf, refuseUndecided } from "./refused-places.ts";
 
 /** Where a collaboration takes place, and its thread where there is one already. */
 export interface Where {
@@ -134,7 +135,7 @@ export class CollaborationPlaces {
     if (channelId === began?.parent) return true;
     const channel = began?.kind === "channel" || began?.kind === "thread" ? roomOf(began) : "";
     const named = this.#setting.directory.channelOf(channel);
-    return named !== undefined && isCalled(named, channelId);
+    return named !== undefined && mayMean(channelId, named, began?.tenant);
   }
 
   /** All who may read the channel may read its threads, and those who may not read neither. */
@@ -202,13 +203,7 @@ export class CollaborationPlaces {
       );
     }
     const channel = directory.channelOf(thread.parent ?? "");
-    if (!channel?.collaborate) {
-      return refuse(
-        "CHANNEL_NOT_ALLOWED",
-        `Collaborations are not allowed in the channel of the thread "${threadId}".`,
-        "Leave threadId out.",
-      );
-    }
+    if (!channel?.collaborate) return refuseThreadOf(channel, threadId);
     return this.#inChannel(tx, asking, channel, thread);
   }
 
@@ -218,37 +213,22 @@ export class CollaborationPlaces {
     channelId: string,
   ): Promise<Where | RefusedCollaboration> {
     const channels = channelsFor(asking.tenant, this.#setting.directory);
-    const wanted = channels.find((channel) => isCalled(channel, channelId));
-    if (wanted?.collaborate) {
-      return this.#inChannel(tx, asking, wanted);
-    }
-    const allowed = channels
-      .filter((channel) => channel.collaborate)
-      .map((channel) => channelPlaceId(channel));
-    return refuse(
-      "CHANNEL_NOT_ALLOWED",
-      `Collaborations are not allowed in "${channelId}".`,
-      `Allowed are: ${allowed.join(", ") || "none"}. ` +
-        "Set rooms.channels.<key>.collaborate to allow another one.",
-    );
+    const named = channelNamed(channelId, channels, asking.tenant);
+    return named.ok && named.channel.collaborate
+      ? this.#inChannel(tx, asking, named.channel)
+      : refuseNamed(channelId, named, channels);
   }
 
   /** Where the asker is; a thread of the pair goes on only there. */
   async #ownChannel(tx: Transaction, asking: Asking): Promise<Where | RefusedCollaboration> {
     const { from, target, caller, tenant } = asking;
-    const { directory, defaultChannel } = this.#setting;
+    const { directory } = this.#setting;
+    const { defaultChannel } = directory;
     const channels = channelsFor(tenant, directory).filter((channel) => channel.collaborate);
     const origin = await this.originOf(tx, caller.session);
     const decided = decideChannel({ origin, from, target, channels, defaultChannel });
     if (decided.channel) return this.#inChannel(tx, asking, decided.channel);
-    return refuse(
-      "CHANNEL_REQUIRED",
-      decided.because === "several-platforms"
-        ? `Both agents are on ${decided.platforms.join(" and ")}, and this session is on none.`
-        : `No channel is set for ${from.id} on ${decided.platforms.join(", ") || "any platform"}.`,
-      `Give channelId, or set agents.${from.id}.channel or ` +
-        "rooms.defaultChannel in dure.config.ts.",
-    );
+    return refuseUndecided({ from, channels, defaultChannel }, decided);
   }
 
   /** The newest thread of this pair and topic in the channel or direct room. */

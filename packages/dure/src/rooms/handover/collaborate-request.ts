@@ -11,11 +11,11 @@ import {
   type Asking,
   type CollaborateResult,
   type RefusedCollaboration,
-  isCalled,
   isElsewhere,
 } from "./collaborate-call.ts";
 import type { CollaborationPlaces, Where } from "./collaborate-place.ts";
-import { channelPlaceId, type RoomAgent } from "../directory.ts";
+import type { RoomAgent } from "../directory.ts";
+import { channelPlaceId, mayMean } from "../named-place.ts";
 import { chainAllows, pairMayCall, type PairStop } from "../decide/guards.ts";
 import { enqueueNotice } from "../out/notices.ts";
 import type { Place } from "../place.ts";
@@ -137,7 +137,7 @@ export class CollaborationRequests {
     }
     if (call.channelId === undefined) return true;
     const channel = directory.channelOf(place.parent ?? "");
-    return channel !== undefined && isCalled(channel, call.channelId);
+    return channel !== undefined && mayMean(call.channelId, channel, place.tenant);
   }
 
   /**

@@ -17,10 +17,11 @@ import {
 } from "./collaborate-call.ts";
 import { CollaborationPlaces, type Where } from "./collaborate-place.ts";
 import { CollaborationRequests } from "./collaborate-request.ts";
-import { type Directory, channelPlaceId, type RoomChannel } from "../directory.ts";
+import type { Directory, RoomChannel } from "../directory.ts";
+import { channelPlaceId } from "../named-place.ts";
 import type { StoredMessage } from "../room-store.ts";
 import { HANDLINGS_TOPIC, type RoomsSetting, type Talk } from "../talk.ts";
-import { makeRoomsOf, tenantOfSession } from "../in/configured-places.ts";
+import { channelsFor, makeRoomsOf, tenantOfSession } from "../in/configured-places.ts";
 import { checkText } from "../text.ts";
 import { isOffline, leaseName, LOST_AT, stateOf, type AccountRow } from "../in/accounts.ts";
 import { isShutOut } from "../in/unreadable-places.ts";
@@ -83,7 +84,8 @@ export class Collaboration {
     const { from, target, text } = checked;
     const files = await filesOf(tx, caller, call);
     if ("ok" in files) return files;
-    const asking: Asking = { caller, call, tenant, from, target, text, files };
+    const asked = await this.#withThread(tx, call, tenant);
+    const asking: Asking = { caller, call: asked, tenant, from, target, text, files };
     const where = await this.#places.find(tx, asking);
     const offline = await refuseOffline(tx, this.#setting, asking, where.ok ? where : undefined);
     if (offline) return offline;
@@ -93,6 +95,19 @@ export class Collaboration {
     const result = handBack ?? (await this.#requests.ask(tx, asking, where));
     if (result.ok) await this.#record(tx, asking, { key, result });
     return result;
+  }
+
+  /** The call with dure's id of a thread that is named as its platform does. */
+  async #withThread(
+    tx: Transaction,
+    call: CollaborateCall,
+    tenant: string,
+  ): Promise<CollaborateCall> {
+    const { store, directory } = this.#setting;
+    if (call.threadId === undefined) return call;
+    const channels = channelsFor(tenant, directory);
+    const threadId = await store.threadNamed(call.threadId, channels, tx);
+    return threadId === undefined ? call : { ...call, threadId };
   }
 
   /** The result of an earlier call under the same key. Calls of one key wait for each other. */

@@ -46,6 +46,16 @@ test.each([
   expect(korean(limits)).toMatch(/[가-힣]/);
 });
 
+test.each([
+  ["English", agentsFile],
+  ["Korean", agentsFileKo],
+])("P4 AGENTS.md in %s names both ways to ask another agent", (_language, write) => {
+  const text = write(ROOM_LIMITS);
+
+  expect(text).toContain("`collaborate`");
+  expect(text).toContain("`ask_agent`");
+});
+
 test("P4 with both, the guide says which is for what, and names every tool that the agent has", () => {
   const guide = agentGuide({
     collaborate: aTool("Hands over in the open."),

@@ -49,6 +49,8 @@ export function agentsFile(limits: RoomLimits): string {
 - Visible work comes first: what concerns people is done in a channel or a thread, where they can see it.
 - Work is handed to another agent with \`collaborate\`. It answers in its thread; the one who handed \
 over goes on serving people.
+- What need not be watched, such as a short question between two answers, goes in the background, \
+with \`ask_agent\`. The answer comes back to the one who asked.
 - What is said in private is handed over only where the same person alone reads it, else not at all.
 - In a thread everybody who takes part is heard without being named. Name others with @ only to \
 bring them in.
@@ -146,6 +148,7 @@ export function agentsFileKo(limits: RoomLimits): string {
 
 - 보이는 곳에서 먼저 일해요. 사람에게 중요한 일은 사람이 볼 수 있는 채널이나 스레드에서 해요.
 - 다른 에이전트에게는 \`collaborate\`로 일을 맡겨요. 맡은 쪽은 스레드에서 답하고, 맡긴 쪽은 계속 사람과 이야기해요.
+- 답하는 사이에 묻는 짧은 질문처럼 사람이 지켜볼 필요가 없는 일은 뒤에서 \`ask_agent\`로 물어요. 답은 물어본 쪽에 와요.
 - 둘이서만 나눈 말은 그 사람만 읽는 곳에서만 다른 에이전트에게 맡겨요. 그런 곳이 없으면 맡기지 않아요.
 - 스레드에 있는 에이전트는 이름을 부르지 않아도 들어요. 새로 부를 때만 @로 이름을 적어요.
 - 끝없는 이야기는 코드가 멈춰요: 두 에이전트의 부탁은 ${limits.pairPerMs / 60_000}분에 ${limits.pairCalls}번, \

@@ -28,7 +28,7 @@ const COLLABORATE = z.object({
     .optional()
     .describe("Leave out unless you have several separate things going on with the same agent."),
   threadId: z.string().max(200).optional(),
-  channelId: z.string().max(200).optional(),
+  channelId: z.string().max(200).optional().describe("In full, such as discord:general."),
   threadName: z.string().max(100).optional(),
   attachments: z.array(z.url()).max(10).optional(),
   files: z

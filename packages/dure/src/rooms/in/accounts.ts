@@ -8,6 +8,7 @@ import type { AccountDetail, ChannelAccount, ChannelAdapter } from "../channel-a
 import type { Delivery } from "../out/delivery.ts";
 import type { Directory } from "../directory.ts";
 import { roomReports } from "../out/reports.ts";
+import { readKnownNames } from "../out/former-name-notice.ts";
 import { topicOf } from "../out/notices.ts";
 import type { RoomsSetting } from "../talk.ts";
 import type { AccountState } from "../../kernel/rooms.ts";
@@ -54,6 +55,7 @@ export class Accounts {
     await this.learn();
     const { adapters, directory, outbox } = this.#setting;
     await this.enrol(directory);
+    directory.learnNames(await readKnownNames(this.#setting.database));
     for (const adapter of adapters.values()) {
       if (!adapter.isLocal) {
         for (const account of directory.accountsOf(adapter.name)) {

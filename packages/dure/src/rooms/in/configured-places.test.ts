@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { channelPlaceId, Directory, type RoomChannel } from "../directory.ts";
+import { Directory, type RoomChannel } from "../directory.ts";
+import { channelPlaceId } from "../named-place.ts";
 import { channelsFor } from "./configured-places.ts";
 
 const WEB = { key: "general", adapter: "web", name: "general", collaborate: true } as RoomChannel;

@@ -1,7 +1,8 @@
 /** The places that the team's allowlist names, also those of each tenant. */
 
 import type { Database, Transaction, Queryable } from "../../durable/database.ts";
-import { channelPlaceId, type Directory, type RoomChannel } from "../directory.ts";
+import type { Directory, RoomChannel } from "../directory.ts";
+import { channelPlaceId } from "../named-place.ts";
 import { withdrawRequestsIn } from "../handover/requests.ts";
 import type { RoomsSetting } from "../talk.ts";
 import { GONE, OTHER_KEY } from "../texts.ts";

@@ -6,7 +6,7 @@ import { isMadePrivate, type Place, type OpenPlace } from "../place.ts";
 import type { RoomsSetting } from "../talk.ts";
 import type { Transaction } from "../../durable/database.ts";
 import { type UnreadablePlaceReports, isShutOut } from "./unreadable-places.ts";
-import { channelPlaceId } from "../directory.ts";
+import { channelPlaceId } from "../named-place.ts";
 import { roomReports } from "../out/reports.ts";
 import { withdrawRequestsIn } from "../handover/requests.ts";
 import { GONE } from "../texts.ts";
@@ -106,7 +106,7 @@ export class IncomingPlaces {
     );
     if (!channel || address.thread === undefined) return undefined;
 
-    const parent = `${channel.adapter}:${channel.key}`;
+    const parent = channelPlaceId(channel);
     const made = await this.#whenMade(address, parent);
     if (made) return made;
     await database.query(NEW_THREAD, [

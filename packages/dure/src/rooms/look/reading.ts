@@ -6,7 +6,8 @@ import type { Coded } from "../../kernel/coded-message.ts";
 import type { TenantView } from "../../kernel/tenant.ts";
 import { LOST_AT, stateOf } from "../in/accounts.ts";
 import { deafIn } from "../in/unreadable-places.ts";
-import { channelPlaceId, type Directory } from "../directory.ts";
+import type { Directory } from "../directory.ts";
+import { channelPlaceId, namesIn } from "../named-place.ts";
 import { recentAnswers, type RecentAnswer } from "./recent-answers.ts";
 import type { RoomPerson } from "./room-person.ts";
 import type { RoomLimits } from "../limits.ts";
@@ -245,7 +246,7 @@ export class RoomReader {
         displayName: agent.displayName,
         service: agent.service,
         leads: agent.leads,
-        channel: agent.channel ?? null,
+        channel: namesIn(agent.channel).join(", ") || null,
         persona: told[index] ?? null,
         accounts: accounts
           .filter((row) => row.agent === agent.id)
