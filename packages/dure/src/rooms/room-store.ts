@@ -17,7 +17,15 @@ import {
   type PlaceRow,
 } from "./place.ts";
 import type { NewPlatformEvent } from "../wire/events.ts";
-import type { PlaceState, MessageMark, AuthorKind, Delivery, Rank, Role } from "../kernel/rooms.ts";
+import type {
+  AuthorKind,
+  Delivery,
+  HandlingOutcome,
+  MessageMark,
+  PlaceState,
+  Rank,
+  Role,
+} from "../kernel/rooms.ts";
 import type { RoomMessage } from "../wire/rooms.ts";
 import type { RetentionRule } from "../durable/retention.ts";
 
@@ -184,6 +192,8 @@ export interface StoredRole {
   readonly at: number;
   /** The message that answered. */
   readonly answer?: string | undefined;
+  /** How the work ended, where it did without an answer. */
+  readonly outcome?: HandlingOutcome | undefined;
 }
 
 export interface NewHandling {
@@ -220,14 +230,17 @@ export interface StoredMessage {
 
 /** A message as people look at it: roles are a list, since agents' ids are no keys. Pure. */
 export function shownMessage({ roles, ...message }: StoredMessage): RoomMessage {
-  const list = Object.entries(roles).map(([agent, { role, rank, because, at, answer }]) => ({
-    agent,
-    role,
-    because,
-    rank: rank || undefined,
-    observedAt: role === "OBSERVER" ? at : undefined,
-    answeredBy: answer,
-  }));
+  const list = Object.entries(roles).map(
+    ([agent, { role, rank, because, at, answer, outcome }]) => ({
+      agent,
+      role,
+      because,
+      rank: rank || undefined,
+      observedAt: role === "OBSERVER" ? at : undefined,
+      answeredBy: answer,
+      outcome,
+    }),
+  );
   return { ...message, roles: list };
 }
 

@@ -152,6 +152,10 @@ const RoleJson = z
     because: z.string(),
     observed_at: time.optional(),
     answered_by: z.string().optional().meta({ description: "The message that answered." }),
+    outcome: z
+      .enum(HANDLING_OUTCOMES)
+      .optional()
+      .meta({ description: "How it ended without an answer; absent as long as it has not." }),
   })
   .meta({ description: "What one agent did with one message, and why." });
 

@@ -278,6 +278,8 @@ const ANSWERED = {
   name: "handling.answered",
   text: `
     update dure.room_messages
-    set roles = jsonb_set(roles, array[$2::text, 'answer'], to_jsonb($3::text))
+    set roles = jsonb_set(
+      roles #- array[$2::text, 'outcome'], array[$2::text, 'answer'], to_jsonb($3::text)
+    )
     where id = $1 and roles ? $2::text`,
 };

@@ -113,8 +113,8 @@ export interface UnsaidHandling extends Handled {
   readonly preview: string | null;
 }
 
-/** Tells that a handling has ended. */
-export function emitHandled(
+/** Tells that a handling has ended; without an answer its message keeps how. */
+export async function emitHandled(
   tx: Transaction,
   { store }: Pick<RoomsSetting, "store">,
   place: Place,
@@ -122,7 +122,8 @@ export function emitHandled(
 ): Promise<void> {
   const { handling, outcome, answer } = ended;
   const { message, agent, session, turn } = handling;
-  return store.emit(tx, [
+  if (answer === null) await tx.query(ENDED_UNSAID, [message, agent, outcome]);
+  await store.emit(tx, [
     {
       type: "room.handled",
       role: "conversation",
@@ -134,6 +135,14 @@ export function emitHandled(
     },
   ]);
 }
+
+const ENDED_UNSAID = {
+  name: "handling.ended_unsaid",
+  text: `
+    update dure.room_messages
+    set roles = jsonb_set(roles, array[$2::text, 'outcome'], to_jsonb($3::text))
+    where id = $1 and roles ? $2::text`,
+};
 
 /** Takes away what was shown of a handling that was ended from outside, and tells its end. */
 export async function endUnsaid(
