@@ -1,7 +1,6 @@
 import { ActionIcon, Button, Drawer, Loader, Popover } from "@mantine/core";
 import {
   IconArrowLeft,
-  IconBrandDiscord,
   IconHash,
   IconLayoutSidebarRight,
   IconMessage2,
@@ -12,19 +11,28 @@ import {
   IconHandStop,
 } from "@tabler/icons-react";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { Link } from "@tanstack/react-router";
+import { Link, useRouterState } from "@tanstack/react-router";
 import type { DureError, Room, RoomAgent, RoomMessage, Thread, Stopped } from "dure/client";
 import { useRoom } from "dure/react";
-import { useEffect, useMemo, useState, useSyncExternalStore, type ReactNode } from "react";
+import {
+  useCallback,
+  useEffect,
+  useMemo,
+  useState,
+  useSyncExternalStore,
+  type ReactNode,
+} from "react";
 import { useParts } from "../app-parts.tsx";
 import { CodedText } from "../coded.tsx";
 import { useLanguage, useText } from "../language.tsx";
 import { useSide, type Side } from "../side.ts";
 import { ErrorWords } from "../problem.tsx";
 import { whenOf } from "../when.ts";
-import { MessageLog } from "./message-log.tsx";
-import { PlacePanel } from "./place-panel.tsx";
-import { mayWrite, RoomComposer } from "./room-composer.tsx";
+import { MessageLog, type Goal } from "./message-log.tsx";
+import { mayWrite } from "./message-row.tsx";
+import { InspectedMessage, PlacePanel } from "./place-panel.tsx";
+import { RoomComposer } from "./room-composer.tsx";
+import { PlatformIcon, platformName } from "./platform.tsx";
 import { namesOf, type PageSpeaker } from "./room-data.ts";
 import { OnlineDot } from "./room-list.tsx";
 import { unseenOf } from "./room-posts.ts";
@@ -42,6 +50,8 @@ export function PlaceView(props: {
   const agents = useAgents();
   const nameOf = useMemo(() => namesOf(agents.data), [agents.data]);
   const side = useSide();
+  const [inspected, setInspected] = useState<string>();
+  const { goal, jump } = useGoal();
   useEffect(() => {
     document.title = `${place.name} · dure`;
   }, [place.name]);
@@ -78,9 +88,32 @@ export function PlaceView(props: {
           agents={agents.data ?? NOTHING}
           mentionable={mentionable}
           nameOf={nameOf}
+          goal={goal}
+          onJump={jump}
+          onLeave={() => {
+            setInspected(undefined);
+            return inspected !== undefined;
+          }}
+          onInspect={(message) => {
+            setInspected(message);
+            side.open();
+          }}
         />
       </section>
       <PlaceSide side={side}>
+        {inspected !== undefined && (
+          <InspectedMessage
+            who={who}
+            place={place.id}
+            id={inspected}
+            nameOf={nameOf}
+            onClose={() => setInspected(undefined)}
+            onJump={(message) => {
+              side.closeDrawer();
+              jump(message);
+            }}
+          />
+        )}
         <PlacePanel
           who={who}
           place={place}
@@ -92,6 +125,18 @@ export function PlaceView(props: {
       </PlaceSide>
     </div>
   );
+}
+
+/** The message that the address or a press leads to. */
+function useGoal(): { readonly goal: Goal | undefined; readonly jump: (message: string) => void } {
+  const hash = useRouterState({ select: ({ location }) => location.hash });
+  const [goal, setGoal] = useState<Goal>();
+  const jump = useCallback((id: string) => setGoal({ id }), []);
+  useEffect(() => {
+    if (hash !== "") jump(hash);
+  }, [hash, jump]);
+
+  return { goal, jump };
 }
 
 function PlaceSide({ side, children }: { side: Side; children: ReactNode }): ReactNode {
@@ -129,6 +174,10 @@ function Talk(props: {
   agents: readonly RoomAgent[];
   mentionable: readonly RoomAgent[];
   nameOf: (agent: string) => string;
+  goal: Goal | undefined;
+  onJump: (message: string) => void;
+  onInspect: (message: string) => void;
+  onLeave: () => boolean;
 }): ReactNode {
   const { who, place, channel, agents, mentionable, nameOf } = props;
   const { roomPosts } = useParts();
@@ -157,7 +206,14 @@ function Talk(props: {
           postings={postings}
           agents={agents}
           nameOf={nameOf}
-          onOlder={room.older}
+          room={room}
+          goal={props.goal}
+          onJump={props.onJump}
+          onInspect={props.onInspect}
+          onLeave={() => {
+            setReplyTo(undefined);
+            return replyTo !== undefined || props.onLeave();
+          }}
           onReply={mayWrite(place) ? setReplyTo : undefined}
         />
       )}
@@ -255,7 +311,7 @@ function PlaceHead({
         </span>
       )}
       {place.adapter !== "web" && (
-        <span className="room-fact badge">{text.rooms.on(place.adapter)}</span>
+        <span className="badge">{text.rooms.on(platformName(place.adapter))}</span>
       )}
       <div className="row flush top end rigid">{children}</div>
     </header>
@@ -263,12 +319,10 @@ function PlaceHead({
 }
 
 function PlaceIcon({ place }: { place: Room }): ReactNode {
-  const Icon =
-    place.adapter === "discord"
-      ? IconBrandDiscord
-      : place.kind === "direct"
-        ? IconMessage2
-        : IconHash;
+  if (place.adapter !== "web") {
+    return <PlatformIcon adapter={place.adapter} size={19} className="soft rigid" />;
+  }
+  const Icon = place.kind === "direct" ? IconMessage2 : IconHash;
   return <Icon size={19} stroke={1.7} className="soft rigid" aria-hidden />;
 }
 

@@ -17,8 +17,9 @@ import { useAttached, useDroppedFiles } from "../files/attached.ts";
 import { AttachButton, FileTray } from "../files/file-tray.tsx";
 import { useText } from "../language.tsx";
 import { mentionable, mentionBegun, mentionWritten } from "./mention.ts";
-import { plainOf, Portrait } from "./message-row.tsx";
+import { mayWrite, plainOf, Portrait } from "./message-row.tsx";
 import type { PageSpeaker } from "./room-data.ts";
+import { platformName } from "./platform.tsx";
 import { OnlineDot } from "./room-list.tsx";
 
 /**
@@ -306,7 +307,7 @@ function NoComposer({ place }: { place: Room }): ReactNode {
   const words = useText().rooms.composer;
   return (
     <p className="room-no-composer soft empty brief">
-      {place.state === "closed" ? words.closed : words.elsewhere(place.adapter)}
+      {place.state === "closed" ? words.closed : words.elsewhere(platformName(place.adapter))}
     </p>
   );
 }
@@ -370,8 +371,8 @@ function Replying({
   return (
     <p className="room-replying small soft row" role="status">
       <IconCornerUpLeft size={14} aria-hidden />
-      <span>{text.rooms.replying(replyTo.authorName)}</span>
-      <span className="room-reply-words clip">{plainOf(replyTo, agents)}</span>
+      <span className="rigid">{text.rooms.replying(replyTo.authorName)}</span>
+      <span className="room-reply-words clip grow">{plainOf(replyTo, agents)}</span>
       <ActionIcon
         variant="subtle"
         color="gray"
@@ -383,9 +384,4 @@ function Replying({
       </ActionIcon>
     </p>
   );
-}
-
-/** On other platforms people write there themselves. */
-export function mayWrite(place: Room): boolean {
-  return place.adapter === "web" && place.state !== "closed";
 }

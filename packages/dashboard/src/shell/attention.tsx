@@ -113,6 +113,9 @@ function KeyList({ onClose }: { onClose: () => void }): ReactNode {
     ["Shift+Enter", words.line],
     ["@", words.mention],
     ["↑ ↓", words.move],
+    ["J K", words.messages],
+    ["R", words.reply],
+    ["T", words.thread],
     ["Esc", words.leave],
   ];
 

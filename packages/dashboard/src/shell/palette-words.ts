@@ -24,6 +24,9 @@ const ko = {
     line: "메시지에서 줄 바꾸기",
     mention: "방에서 에이전트 부르기",
     move: "목록에서 앞뒤로 옮기기",
+    messages: "방에서 다음 메시지, 앞 메시지로 가기",
+    reply: "고른 메시지에 답장하기",
+    thread: "고른 메시지의 스레드 열기",
     leave: "열린 창 닫기",
   },
   notices: {
@@ -61,6 +64,9 @@ const en: FindWords = {
     line: "New line in a message",
     mention: "Call an agent in a room",
     move: "Go up and down a list",
+    messages: "Next and previous message of a room",
+    reply: "Reply to the picked message",
+    thread: "Open the thread of the picked message",
     leave: "Close what is open",
   },
   notices: {

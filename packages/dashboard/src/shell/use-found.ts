@@ -4,6 +4,7 @@ import { DureError } from "dure/client";
 import { useParts } from "../app-parts.tsx";
 import { useText } from "../language.tsx";
 import { lettersOf } from "../rooms/mention.ts";
+import { platformName } from "../rooms/platform.tsx";
 import { useAgents, useRoomList, useSpeaker } from "../rooms/use-rooms.ts";
 import { useFindWords } from "./palette-words.ts";
 
@@ -60,7 +61,11 @@ export function useFound(written: string): readonly FoundThing[] {
       id,
       words: displayName,
     })),
-    ...(rooms.data ?? []).map(({ id, name }): FoundThing => ({ kind: "room", id, words: name })),
+    ...(rooms.data ?? []).map(({ id, name, adapter }): FoundThing => ({
+      kind: "room",
+      id,
+      words: adapter === "web" ? name : `${name} · ${platformName(adapter)}`,
+    })),
     ...jobs.map(({ jobId, topic, message, requesterName, targetName }): FoundThing => ({
       kind: "job",
       id: jobId,

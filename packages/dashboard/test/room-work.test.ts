@@ -1,0 +1,191 @@
+// @module-tag slow
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { FULL } from "../../dure/src/kernel/test-tiers.ts";
+import {
+  launchBrowser,
+  openPage,
+  siteInPackage,
+  SLOW_HOOK_MS,
+  type OpenedPage,
+} from "./browser.ts";
+import { startRoomsTeam, type RoomsTeam } from "./rooms/team.ts";
+import { expectWellMade, field, messageWith, roleMark, say, visit } from "./rooms/visit.ts";
+
+/** Rooms as a place to work: what people find, reach and read in a room that has grown. */
+
+const world = new AsyncDisposableStack();
+let browser: Browser;
+let server: RoomsTeam;
+
+beforeAll(async () => {
+  const starting = siteInPackage().then(() => startRoomsTeam());
+  [browser, server] = await Promise.all([launchBrowser(), starting]);
+  world.use(server);
+  world.defer(() => browser.close());
+}, SLOW_HOOK_MS);
+
+afterAll(() => world.disposeAsync());
+
+const GENERAL = "/rooms/web%3Ageneral";
+const QUIET = "/rooms/web%3Aquiet";
+const PHONE = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true };
+
+/** A page that is there before its person has said anything, with channels of other platforms. */
+async function withPlatforms(
+  path: string,
+  options: Parameters<typeof openPage>[2] = {},
+): Promise<OpenedPage> {
+  const opened = await openPage(browser, `${server.url}/healthz`, options);
+  const { page } = opened;
+  await page.addInitScript(() => localStorage.setItem("dure-person", "민준"));
+  await page.route(/\/v1\/rooms(\?|$)/, async (route) => {
+    const response = await route.fetch();
+    const body = (await response.json()) as { items: { id: string; name: string }[] };
+    const general = body.items.find(({ id }) => id === "web:general")!;
+    const elsewhere = ["discord", "slack"].flatMap((adapter) =>
+      ["general", "design", "ops", "random"].map((name) => ({
+        ...general,
+        id: `${adapter}:${name}`,
+        adapter,
+        name,
+      })),
+    );
+    const items = [...body.items.filter((one) => one !== general), { ...general, name: "general" }];
+    await route.fulfill({ response, json: { ...body, items: [...items, ...elsewhere] } });
+  });
+  await page.route(/\/v1\/rooms\/discord(?::|%3A)general\//, (route) =>
+    route.fulfill({ json: { items: [], typing: [] } }),
+  );
+  await page.goto(server.url + path);
+  await page.getByRole("log").waitFor();
+  opened.complaints.length = 0; // the first page had another address
+  return opened;
+}
+
+/** Whose side is shorter than this: what is pressed, and is shown. Links in words are none. */
+function smallTargets(page: Page, least: number): Promise<readonly string[]> {
+  return page.evaluate((side) => {
+    const pressed = "button, input, summary, label, a:not(.markdown a)";
+    return [...document.querySelectorAll<HTMLElement>(pressed)].flatMap((element) => {
+      const { width, height } = element.getBoundingClientRect();
+      const isShown = element.checkVisibility({ visibilityProperty: true });
+      const isHidden = width <= 1 || getComputedStyle(element).pointerEvents === "none";
+      const isLarge = width >= side && height >= side;
+      if (!isShown || isHidden || isLarge) return [];
+      return [`${element.className || element.tagName} ${Math.round(width)}x${Math.round(height)}`];
+    });
+  }, least);
+}
+
+describe("channels of three platforms", { timeout: 60_000 }, () => {
+  test("with one name stand under their platforms, and more than half of them are in sight", async () => {
+    await using opened = await withPlatforms(GENERAL, { viewport: { width: 1280, height: 760 } });
+    const list = opened.page.getByRole("navigation", { name: "방", exact: true });
+
+    await list.getByRole("heading", { name: "Discord" }).waitFor();
+
+    const headings = await list.getByRole("heading").allInnerTexts();
+    expect(headings).toEqual(["웹", "Discord", "Slack", "1:1 대화"]);
+    const inSight = await list.getByRole("link").evaluateAll((all) => {
+      const bottom = document.querySelector(".side-middle")!.getBoundingClientRect().bottom;
+      return all.filter((one) => one.getBoundingClientRect().bottom <= bottom).length;
+    });
+    expect(inSight).toBeGreaterThanOrEqual(9);
+    await expectWellMade(opened);
+  });
+
+  test(
+    "say one thing where nothing was said: that people write on that platform",
+    FULL,
+    async () => {
+      await using opened = await withPlatforms("/rooms/discord%3Ageneral");
+      const { page } = opened;
+
+      await page.getByText("이 방은 Discord에 있어요. 글은 그곳에서 써 주세요.").waitFor();
+
+      expect(await page.getByText("아직 메시지가 없어요").count()).toBe(1);
+      expect(await page.getByText(/첫 메시지를 남겨 보세요/).count()).toBe(0);
+      await expectWellMade(opened);
+    },
+  );
+});
+
+describe("what is pressed", { timeout: 60_000 }, () => {
+  test("is at least 44 px for a finger and 24 px for a pointer, in a room and its menu", async () => {
+    await using phone = await withPlatforms(GENERAL, { ...PHONE, locale: "ko-KR" });
+    const { page } = phone;
+    await say(page, "@세움 손가락으로 누를 말");
+    await roleMark(messageWith(page, "손가락으로"), /세움 담당 · 답함/).tap();
+    await page.getByRole("dialog").getByText("고른 메시지").waitFor();
+    expect(await smallTargets(page, 44)).toEqual([]);
+    await page.getByRole("button", { name: "스레드와 참여자 닫기" }).tap();
+    await messageWith(page, "손가락으로").tap();
+    await page.getByRole("button", { name: "민준의 메시지에 답장하기" }).last().tap();
+    await page.getByText("민준에게 답장").waitFor();
+    expect(await smallTargets(page, 44)).toEqual([]);
+    await page.getByRole("button", { name: "메뉴 열기" }).tap();
+    expect(await smallTargets(page, 44)).toEqual([]);
+
+    await using desk = await withPlatforms(GENERAL, { viewport: { width: 1280, height: 800 } });
+
+    await messageWith(desk.page, "손가락으로").waitFor();
+    expect(await smallTargets(desk.page, 24)).toEqual([]);
+    await expectWellMade(phone);
+  });
+});
+
+describe("a message", { timeout: 60_000 }, () => {
+  test("of one line is no higher for its roles, and a notice says that it is one", async () => {
+    await using opened = await visit(browser, "민준", { url: server.url + GENERAL });
+    const { page } = opened;
+    await say(page, "@루다 이든에게 검토를 부탁해줘");
+    const notice = page.locator(".room-notice", { hasText: "이든 님이 답했어요" }).last();
+    await notice.waitFor();
+
+    await notice.getByText("안내", { exact: true }).waitFor();
+    const said = messageWith(page, "검토를 부탁해줘");
+    await roleMark(said, /루다 담당 · 답함/).waitFor();
+    const [row, words] = await Promise.all([
+      said.boundingBox(),
+      said.locator(".markdown").boundingBox(),
+    ]);
+
+    expect(row!.height - words!.height).toBeLessThan(48);
+    await expectWellMade(opened);
+  });
+
+  test("is reached by j and k, answered by r, opened by t, and left by Escape", FULL, async () => {
+    await using opened = await visit(browser, "민준", { url: server.url + QUIET });
+    const { page } = opened;
+    const focused = (): Promise<string> =>
+      page.evaluate(() => document.activeElement?.closest("li")?.textContent ?? "");
+    await say(page, "@세움 첫째 말");
+    await messageWith(page, "세움의 답입니다").waitFor();
+    await say(page, "@다짐 둘째 말");
+    await messageWith(page, "다짐의 답입니다").waitFor();
+    await field(page).fill("jk");
+    expect(await field(page).inputValue()).toBe("jk"); // they are letters where one writes
+    await field(page).fill("");
+    await page.getByRole("log").focus();
+
+    await page.keyboard.press("j");
+    await expect.poll(focused).toContain("다짐의 답입니다");
+    await page.keyboard.press("k");
+    await expect.poll(focused).toContain("둘째 말");
+    await expectWellMade(opened);
+    await page.keyboard.press("r");
+    await page.getByText("민준에게 답장").waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByText("민준에게 답장").waitFor({ state: "detached" });
+
+    await page.getByRole("log").focus();
+    await page.keyboard.press("k");
+    await page.keyboard.press("t");
+    await page.getByRole("region", { name: "고른 메시지" }).waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByRole("region", { name: "고른 메시지" }).waitFor({ state: "detached" });
+    await page.keyboard.press("?");
+    await page.getByRole("dialog").getByText("고른 메시지에 답장하기").waitFor();
+  });
+});
