@@ -189,3 +189,119 @@ describe("a message", { timeout: 60_000 }, () => {
     await page.getByRole("dialog").getByText("고른 메시지에 답장하기").waitFor();
   });
 });
+
+/** A room of 500 messages as the server gives them, each by its number. */
+async function withLongRoom(page: Page): Promise<void> {
+  const message = (seq: number) => ({
+    id: `message_${seq}`,
+    place: "web:quiet",
+    seq,
+    author: "하늘",
+    author_kind: "person",
+    author_name: "하늘",
+    text: `${seq}번째 말`,
+    mentions: [],
+    mark: null,
+    reply_to: null,
+    delivery: "sent",
+    delivery_error: null,
+    attachments: [],
+    buttons: null,
+    at: Date.UTC(2026, 10, 20) + seq * 600_000,
+    edited_at: null,
+    roles: [],
+  });
+  await page.route(/\/v1\/rooms\/web(?::|%3A)quiet\/messages/, async (route) => {
+    const query = new URL(route.request().url()).searchParams;
+    const limit = Number(query.get("limit"));
+    const last = Number(query.get("before") ?? 501) - 1;
+    const from = query.has("after")
+      ? Number(query.get("after")) + 1
+      : Math.max(1, last - limit + 1);
+    const to = Math.min(500, query.has("after") ? from + limit - 1 : last);
+    const items = Array.from({ length: Math.max(0, to - from + 1) }, (_, at) => message(from + at));
+    await route.fulfill({ json: { items, typing: [] } });
+  });
+  await page.route(/\/v1\/messages\/message_\d+/, async (route) => {
+    const [, seq = "0"] = /message_(\d+)/u.exec(route.request().url()) ?? [];
+    await (Number(seq) > 500
+      ? route.fulfill({ status: 404, json: { error: { code: "ROOM_MESSAGE_UNKNOWN" } } })
+      : route.fulfill({ json: message(Number(seq)) }));
+  });
+}
+
+describe("the link of a message", { timeout: 60_000 }, () => {
+  test("leads to it, lit, also far above what a page loads, and from there to the newest", async () => {
+    await using opened = await visit(browser, "민준", { url: server.url + GENERAL });
+    const { page } = opened;
+    await withLongRoom(page);
+
+    await page.goto(`${server.url}${QUIET}#message_120`);
+
+    const reached = messageWith(page, "120번째 말");
+    await reached.and(page.locator("[data-lit]")).waitFor();
+    await expect.poll(() => reached.evaluate((row) => row === document.activeElement)).toBe(true);
+    expect(await reached.evaluate((row) => row.getBoundingClientRect().top > 0)).toBe(true);
+    expect(await messageWith(page, "500번째 말").count()).toBe(0);
+    await page.getByRole("button", { name: "이후 메시지 보기" }).click();
+    await messageWith(page, "200번째 말").waitFor();
+    await expectWellMade(opened);
+    await page.getByRole("button", { name: "맨 아래로" }).click();
+    await messageWith(page, "500번째 말").waitFor();
+
+    const time = messageWith(page, "441번째 말").getByRole("link", { name: /로 가는 링크/ });
+    expect(await time.getAttribute("href")).toMatch(/\/rooms\/web(:|%3A)quiet#message_441$/);
+    await page.evaluate(() => (location.hash = "#message_9999"));
+    await page.getByText("그 메시지는 이 방에 없어요.").waitFor();
+    await expectWellMade(opened);
+  });
+});
+
+describe("a search for messages", { timeout: 60_000 }, () => {
+  test("finds one by its words in any room, by author and time, and leads there", async () => {
+    await using other = await visit(browser, "서연", { url: server.url + QUIET });
+    await say(other.page, "@세움 찾을 낱말은 바다거북이에요");
+    await messageWith(other.page, "세움의 답입니다").waitFor();
+    await using opened = await visit(browser, "민준", { url: server.url + GENERAL });
+    const { page } = opened;
+    const list = page.getByRole("navigation", { name: "방", exact: true });
+
+    await list.getByRole("textbox").fill("바다거북");
+    const found = list.getByRole("link", { name: /서연 · 조용한 방.*바다거북/ });
+    await found.waitFor();
+    await expectWellMade(opened);
+    await list.getByRole("combobox", { name: "쓴 사람" }).selectOption("세움");
+    await list.getByText("“바다거북”에 맞는 메시지가 없어요.").waitFor();
+    await list.getByRole("combobox", { name: "쓴 사람" }).selectOption("서연");
+    await list.getByRole("combobox", { name: "쓴 때" }).selectOption("1");
+    await found.click();
+    await messageWith(page, "바다거북").and(page.locator("[data-lit]")).waitFor();
+
+    await page.keyboard.press("Control+k");
+    await page.getByRole("combobox", { name: /찾기/ }).fill("바다거북");
+    await page.getByRole("option", { name: /서연: .*바다거북/ }).waitFor();
+    await expectWellMade(opened);
+  });
+});
+
+test(
+  "the names of people who wrote in a room are offered beside the agents",
+  { ...FULL, timeout: 60_000 },
+  async () => {
+    await using other = await visit(browser, "이서연", { url: server.url + QUIET });
+    await say(other.page, "@다짐 저도 있어요");
+    await using opened = await visit(browser, "민준", { url: server.url + QUIET });
+    const { page } = opened;
+    await messageWith(page, "저도 있어요").waitFor();
+
+    await field(page).pressSequentially("@이");
+    await expect
+      .poll(() => page.getByRole("option").allInnerTexts())
+      .toEqual([expect.stringContaining("이든"), expect.stringContaining("이서연")]);
+    await expectWellMade(opened);
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("Enter");
+
+    expect(await field(page).inputValue()).toBe("@이서연 ");
+  },
+);

@@ -175,7 +175,7 @@ describe("a mention", { timeout: 60_000 }, () => {
       await using opened = await enter("민준");
       const { page } = opened;
       await field(page).pressSequentially("안녕 @루");
-      await page.getByRole("listbox", { name: "부를 에이전트" }).waitFor();
+      await page.getByRole("listbox", { name: "부를 사람과 에이전트" }).waitFor();
       await expect
         .poll(() => page.getByRole("option").allInnerTexts())
         .toEqual([expect.stringContaining("루다")]);

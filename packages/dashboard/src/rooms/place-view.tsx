@@ -36,7 +36,7 @@ import { PlatformIcon, platformName } from "./platform.tsx";
 import { namesOf, type PageSpeaker } from "./room-data.ts";
 import { OnlineDot } from "./room-list.tsx";
 import { unseenOf } from "./room-posts.ts";
-import { useAgents } from "./use-rooms.ts";
+import { useAgents, useSpeaker } from "./use-rooms.ts";
 
 /** One channel, thread or direct room: what is said there, who is writing, and where to write. */
 export function PlaceView(props: {
@@ -127,13 +127,16 @@ export function PlaceView(props: {
   );
 }
 
+/** Other anchors are the page's own. */
+const MESSAGE_ID = /^message_/u;
+
 /** The message that the address or a press leads to. */
 function useGoal(): { readonly goal: Goal | undefined; readonly jump: (message: string) => void } {
   const hash = useRouterState({ select: ({ location }) => location.hash });
   const [goal, setGoal] = useState<Goal>();
   const jump = useCallback((id: string) => setGoal({ id }), []);
   useEffect(() => {
-    if (hash !== "") jump(hash);
+    if (MESSAGE_ID.test(hash)) jump(hash);
   }, [hash, jump]);
 
   return { goal, jump };
@@ -192,6 +195,8 @@ function Talk(props: {
   );
 
   const writers = room.writers.map(nameOf);
+  const { name } = useSpeaker();
+  const people = useMemo(() => peopleOf(messages, name), [messages, name]);
 
   return (
     <>
@@ -223,11 +228,21 @@ function Talk(props: {
         place={place}
         last={messages.at(-1)?.seq ?? 0}
         agents={mentionable}
+        people={people}
         replyTo={replyTo}
         onReplied={() => setReplyTo(undefined)}
       />
     </>
   );
+}
+
+/** Names of the people who wrote, the last one first, but for the reader. Pure. */
+function peopleOf(messages: readonly RoomMessage[], reader: string | undefined): readonly string[] {
+  const names = messages
+    .filter(({ authorKind }) => authorKind === "person")
+    .map(({ authorName }) => authorName)
+    .filter((name) => name !== reader);
+  return [...new Set(names.toReversed())];
 }
 
 /** Messages that are not there yet, or could not be read. */

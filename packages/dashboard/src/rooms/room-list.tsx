@@ -10,6 +10,7 @@ import { useText } from "../language.tsx";
 import { ErrorWords } from "../problem.tsx";
 import { useIsGone } from "../server-watch.ts";
 import { lettersOf } from "./mention.ts";
+import { MessageSearch } from "./message-search.tsx";
 import { PlatformIcon, platformName } from "./platform.tsx";
 import { ROOM_KEYS, type PageSpeaker } from "./room-data.ts";
 import "./rooms.css";
@@ -29,7 +30,8 @@ export function RoomList(): ReactNode {
   if (asks || all === undefined) return null;
 
   const current = thread.data?.parent ?? place;
-  const fits = (name: string): boolean => lettersOf(name).includes(lettersOf(search.trim()));
+  const looksFor = search.trim();
+  const fits = (name: string): boolean => lettersOf(name).includes(lettersOf(looksFor));
   const allChannels = all.filter((room) => room.kind === "channel");
   const channels = allChannels.filter(({ name, adapter }) => fits(`${name} ${adapter}`));
   const isOneOf = new Set(allChannels.map(({ adapter }) => adapter)).size;
@@ -49,8 +51,8 @@ export function RoomList(): ReactNode {
         aria-label={text.rooms.search}
         leftSection={<IconSearch size={15} />}
       />
-      {search.trim() !== "" && channels.length + shown.length === 0 && (
-        <p className="soft small sessions-empty">{text.rooms.noMatch(search.trim())}</p>
+      {looksFor !== "" && channels.length + shown.length === 0 && (
+        <p className="soft small sessions-empty">{text.rooms.noMatch(looksFor)}</p>
       )}
       {[...platforms].map(([adapter, some]) => (
         <section key={adapter}>
@@ -72,6 +74,7 @@ export function RoomList(): ReactNode {
         </section>
       ))}
       {shown.length > 0 && <DirectRooms agents={shown} rooms={all} current={current} who={who} />}
+      {looksFor !== "" && <MessageSearch who={who} search={looksFor} agents={agents.data ?? []} />}
       {rooms.hasMore && (
         <Button variant="subtle" color="gray" size="compact-sm" onClick={rooms.more}>
           {text.rooms.more}

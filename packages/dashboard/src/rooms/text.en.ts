@@ -3,12 +3,24 @@ import type { RoomsText } from "./text.ko.ts";
 
 export const en: RoomsText = {
   label: "Rooms",
-  search: "Find a room or an agent",
+  search: "Find rooms, agents, messages",
   more: "More rooms",
   web: "Web",
   channels: "Channels",
   direct: "Direct",
   noMatch: (query) => `No room matches “${query}”.`,
+  found: {
+    label: "Messages",
+    filters: "Which messages",
+    author: "Written by",
+    anyone: "Anyone",
+    people: "People",
+    time: "Written",
+    anyTime: "Any time",
+    days: (days) => (days === 1 ? "Last day" : `Last ${days} days`),
+    none: (query) => `No message matches “${query}”.`,
+    older: "Search older messages",
+  },
   unread: (count) =>
     count === 1 ? "1 unread message" : `${count.toLocaleString("en")} unread messages`,
   none: "This team has no rooms yet",
@@ -93,9 +105,9 @@ export const en: RoomsText = {
       thread: () => "Write in this thread",
       direct: (name) => `Write to ${name}`,
     },
-    hint: "@ calls an agent, Enter sends, Shift+Enter starts a new line",
+    hint: "@ calls an agent or a person, Enter sends, Shift+Enter starts a new line",
     send: "Send",
-    candidates: "Agents to mention",
+    candidates: "People and agents to mention",
     offered: (count) =>
       count === 1
         ? "1 candidate. Enter takes it."

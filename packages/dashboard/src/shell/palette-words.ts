@@ -2,7 +2,7 @@ import { useLanguage } from "../language.tsx";
 
 const ko = {
   label: "찾기",
-  placeholder: "방, 대화, 맡긴 일, 계획, 에이전트 찾기",
+  placeholder: "방, 메시지, 대화, 맡긴 일, 계획, 에이전트 찾기",
   hint: "위아래 화살표로 고르고 Enter로 열어요. Esc로 닫아요.",
   none: (query: string) => `“${query}”에 맞는 것이 없어요.`,
   inEvents: (query: string) => `이벤트에서 “${query}” 찾기`,
@@ -10,6 +10,7 @@ const ko = {
     page: "화면",
     agent: "에이전트",
     room: "방",
+    message: "메시지",
     session: "대화",
     job: "맡긴 일",
     run: "계획 실행",
@@ -42,7 +43,7 @@ type FindWords = typeof ko;
 
 const en: FindWords = {
   label: "Find",
-  placeholder: "Find rooms, conversations, jobs, plans, agents",
+  placeholder: "Find rooms, messages, conversations, jobs, plans, agents",
   hint: "Choose with the arrow keys, open with Enter, close with Esc.",
   none: (query) => `Nothing matches “${query}”.`,
   inEvents: (query) => `Find “${query}” in events`,
@@ -50,6 +51,7 @@ const en: FindWords = {
     page: "Page",
     agent: "Agent",
     room: "Room",
+    message: "Message",
     session: "Conversation",
     job: "Job",
     run: "Run of a plan",

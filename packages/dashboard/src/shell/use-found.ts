@@ -10,9 +10,11 @@ import { useFindWords } from "./palette-words.ts";
 
 /** Where one may go. */
 export interface FoundThing {
-  readonly kind: "page" | "agent" | "room" | "session" | "job" | "run" | "events";
+  readonly kind: "page" | "agent" | "room" | "message" | "session" | "job" | "run" | "events";
   /** Of a page: its path. */
   readonly id: string;
+  /** Of a message: its room. */
+  readonly place?: string | undefined;
   readonly words: string;
 }
 
@@ -46,6 +48,9 @@ export function useFound(written: string): readonly FoundThing[] {
 
   const sessions = useList("sessions", query, (signal) =>
     client.sessions({ search: query, limit: MOST }, { signal }),
+  );
+  const messages = useList("messages", query, (signal) =>
+    client.rooms(who).search(query, { limit: MOST }, { signal }),
   );
   const jobs = useList("jobs", "all", (signal) =>
     client.jobs.list({ limit: LOOKED_AT }, { signal }),
@@ -82,6 +87,12 @@ export function useFound(written: string): readonly FoundThing[] {
       kind: "session",
       id: sessionId,
       words: title,
+    })),
+    ...messages.map(({ id, place, authorName, excerpt }): FoundThing => ({
+      kind: "message",
+      id,
+      place,
+      words: `${authorName}: ${excerpt.replaceAll(/\s+/gu, " ").slice(0, 80)}`,
     })),
     { kind: "events", id: query, words: words.inEvents(query) },
   ];
