@@ -305,3 +305,41 @@ test(
     expect(await field(page).inputValue()).toBe("@이서연 ");
   },
 );
+
+test(
+  "a wide page shows a thread beside its channel, and both are written in",
+  { ...FULL, timeout: 60_000 },
+  async () => {
+    await using opened = await visit(browser, "민준", {
+      url: server.url + GENERAL,
+      viewport: { width: 1440, height: 900 },
+    });
+    const { page } = opened;
+    await say(page, "@루다 이든에게 나란히 볼 검토를 부탁해줘");
+    const notice = page.locator(".room-notice", { hasText: "이든 님이 답했어요" }).last();
+    await notice.waitFor();
+    await notice.focus();
+    await page.keyboard.press("t");
+
+    const [channel, thread] = ["일반", /루다 → 이든/].map((name) =>
+      page.getByRole("region", { name, exact: true }),
+    );
+    await thread!.getByRole("textbox").fill("@이든 스레드에서 하는 말");
+    await page.keyboard.press("Enter");
+    await messageWith(page, "스레드에서 하는 말").waitFor();
+    await channel!.getByRole("textbox").fill("@세움 채널에서 하는 말");
+    await page.keyboard.press("Enter");
+
+    await channel!.locator(".room-message", { hasText: "채널에서 하는 말" }).waitFor();
+    await thread!.locator(".room-message", { hasText: "스레드에서 하는 말" }).waitFor();
+    expect(await thread!.getByText("채널에서 하는 말").count()).toBe(0);
+    await roleMark(thread!.locator(".room-message").last(), /맡은 에이전트/).click();
+    await page.getByRole("region", { name: "고른 메시지" }).waitFor();
+    await expectWellMade(opened);
+    await page.keyboard.press("Escape");
+    await thread!.waitFor();
+    await page.setViewportSize({ width: 900, height: 900 });
+    await channel!.waitFor({ state: "detached" });
+    await expectWellMade(opened);
+  },
+);

@@ -258,29 +258,36 @@ describe("work that is handed over", { timeout: 90_000 }, () => {
         .waitFor();
 
       await card.click();
-      await page.getByRole("heading", { level: 1, name: /루다 → 이든/ }).waitFor();
-      await page.getByText("이 대화를 쉬고 있어요").waitFor();
-      const people = page.getByRole("region", { name: "참여자" });
-      await expect
-        .poll(() => people.getByRole("listitem").allInnerTexts())
-        .toEqual([expect.stringContaining("루다"), expect.stringContaining("이든")]);
+      const thread = page.getByRole("region", { name: /루다 → 이든/ });
+      await thread.getByRole("heading", { name: /루다 → 이든/ }).waitFor();
+      await thread.getByText("이 대화를 쉬고 있어요").waitFor();
+      await page.getByRole("heading", { level: 1, name: "일반" }).waitFor(); // its channel stays
       const address = page.url();
       await expectWellMade(opened);
 
       await other.page.goto(address);
       await other.page.getByRole("button", { name: "다시 이어 가기" }).click();
-      await page.getByText("이 대화를 쉬고 있어요").waitFor({ state: "detached" }); // in the other window, too
+      await thread.getByText("이 대화를 쉬고 있어요").waitFor({ state: "detached" }); // in the other window, too
       await page.reload();
-      await page.getByRole("heading", { level: 1, name: /루다 → 이든/ }).waitFor();
+      await thread.waitFor();
       expect(page.url()).toBe(address);
 
+      for (const window of [page, other.page]) {
+        await window.getByRole("button", { name: "스레드와 참여자 보기" }).click();
+      }
+      const people = page.getByRole("region", { name: "참여자", exact: true });
+      await expect
+        .poll(() => people.getByRole("listitem").allInnerTexts())
+        .toEqual([expect.stringContaining("루다"), expect.stringContaining("이든")]);
+      await expectWellMade(opened);
       await people.getByRole("button", { name: "이든 내보내기" }).click();
       await other.page
         .getByRole("region", { name: "참여자" })
         .getByRole("button", { name: "이든 내보내기" })
         .waitFor({ state: "detached" });
+      await page.getByRole("button", { name: "스레드와 참여자 닫기" }).click();
       await page.getByRole("link", { name: "일반 채널로" }).click();
-      await page.getByRole("heading", { level: 1, name: "일반" }).waitFor();
+      await thread.waitFor({ state: "detached" });
       expect(other.complaints).toEqual([]);
     },
   );
@@ -451,7 +458,8 @@ describe("what is gone", { timeout: 60_000 }, () => {
         .getByRole("complementary", { name: "스레드와 참여자" })
         .getByRole("link", { name: /로그인 모듈을 검토해 줘/ })
         .click();
-      await page.getByRole("heading", { level: 1, name: /루다 → 이든/ }).waitFor();
+      const thread = page.getByRole("region", { name: /루다 → 이든/ });
+      await thread.waitFor();
       await page.route("**/v1/threads/*", async (route) => {
         const response = await route.fetch();
         await route.fulfill({
@@ -501,7 +509,8 @@ describe("what is gone", { timeout: 60_000 }, () => {
       const banner = page.getByRole("status").filter({ hasText: "이 방은 닫혔어요." });
       await banner.getByText("스레드가 지워졌어요.").waitFor();
       await page.getByText("닫힌 방에는 쓸 수 없어요.").waitFor();
-      expect((await field(page).count()) + (await banner.getByRole("button").count())).toBe(0);
+      const fields = thread.getByRole("textbox");
+      expect((await fields.count()) + (await banner.getByRole("button").count())).toBe(0);
       await expectWellMade(opened);
 
       await page.route("**/v1/rooms/*/threads*", async (route) => {

@@ -27,6 +27,8 @@ export function useMessageKeys(log: RefObject<HTMLElement | null>, deeds: Messag
     if (deed === undefined || log.current === null || isBehindWindow(log.current)) return;
     const at = document.activeElement?.closest<HTMLElement>("li[id]") ?? null;
     const message = at !== null && log.current.contains(at) ? at : undefined;
+    const isFirst = document.querySelector('[role="log"]') === log.current;
+    if (message === undefined && (!isFirst || at !== null)) return; // of two logs one has the key
 
     if (deed === "leave") {
       if (!deeds.leave()) message?.blur();

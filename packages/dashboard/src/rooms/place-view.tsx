@@ -25,7 +25,7 @@ import {
 import { useParts } from "../app-parts.tsx";
 import { CodedText } from "../coded.tsx";
 import { useLanguage, useText } from "../language.tsx";
-import { useSide, type Side } from "../side.ts";
+import type { Side } from "../side.ts";
 import { ErrorWords } from "../problem.tsx";
 import { whenOf } from "../when.ts";
 import { MessageLog, type Goal } from "./message-log.tsx";
@@ -38,23 +38,30 @@ import { OnlineDot } from "./room-list.tsx";
 import { unseenOf } from "./room-posts.ts";
 import { useAgents, useSpeaker } from "./use-rooms.ts";
 
-/** One channel, thread or direct room: what is said there, who is writing, and where to write. */
-export function PlaceView(props: {
-  who: PageSpeaker;
-  place: Room;
-  channel: Room | undefined;
-  thread: Thread | undefined;
-}): ReactNode {
-  const { who, place, channel, thread } = props;
-  const text = useText();
+interface PlaceViewProps {
+  readonly who: PageSpeaker;
+  readonly place: Room;
+  readonly channel: Room | undefined;
+  readonly thread: Thread | undefined;
+  readonly side: Side;
+  /** Whether the thread stands beside `place`, its channel, instead of the panel. */
+  readonly isBeside: boolean;
+}
+
+/**
+ * One channel, thread or direct room: what is said there, who is writing, and where to write. A
+ * wide page shows a thread beside its channel.
+ */
+export function PlaceView(props: PlaceViewProps): ReactNode {
+  const { who, place, channel, thread, side, isBeside } = props;
+  const open = isBeside && thread !== undefined ? thread : place;
   const agents = useAgents();
   const nameOf = useMemo(() => namesOf(agents.data), [agents.data]);
-  const side = useSide();
-  const [inspected, setInspected] = useState<string>();
-  const { goal, jump } = useGoal();
+  const { goal, jump, forget } = useGoal(open.id);
+  const panel = usePanel(side, { isBeside, onToggle: forget });
   useEffect(() => {
-    document.title = `${place.name} · dure`;
-  }, [place.name]);
+    document.title = `${open.name} · dure`;
+  }, [open.name]);
 
   // Who is mentioned must hear: the agents of the channel, where they are known.
   const members = channel?.members;
@@ -63,86 +70,186 @@ export function PlaceView(props: {
     () => (agents.data ?? []).filter(({ id }) => members?.includes(id) ?? true),
     [agents.data, members],
   );
+  const talk = (one: Room): TalkProps => ({
+    who,
+    place: one,
+    channel,
+    agents: agents.data ?? NOTHING,
+    mentionable,
+    nameOf,
+    goal: goal?.place === one.id ? goal : undefined,
+    onJump: (message) => jump(one.id, message),
+    onLeave: panel.leave,
+    onInspect: (message) => panel.inspect({ place: one.id, message }),
+  });
 
   return (
-    <div className="room split" data-panel={side.isColumn || undefined}>
-      <section className="column flush" aria-label={place.name}>
-        <PlaceHead place={place} channel={channel} nameOf={nameOf}>
-          <StopButton key={place.id} who={who} place={place} />
-          <ActionIcon
-            variant="subtle"
-            color="gray"
-            size="lg"
-            aria-label={side.isColumn ? text.rooms.panel.close : text.rooms.panel.open}
-            aria-expanded={side.isWide ? side.isColumn : side.isDrawerOpen}
-            onClick={side.toggle}
-          >
-            <IconLayoutSidebarRight size={19} stroke={1.7} />
-          </ActionIcon>
-        </PlaceHead>
-        <Banner who={who} place={place} />
-        <Talk
-          who={who}
-          place={place}
-          channel={channel}
-          agents={agents.data ?? NOTHING}
-          mentionable={mentionable}
-          nameOf={nameOf}
-          goal={goal}
-          onJump={jump}
-          onLeave={() => {
-            setInspected(undefined);
-            return inspected !== undefined;
-          }}
-          onInspect={(message) => {
-            setInspected(message);
-            side.open();
-          }}
-        />
-      </section>
-      <PlaceSide side={side}>
-        {inspected !== undefined && (
-          <InspectedMessage
+    <div
+      className="room split"
+      data-panel={side.isColumn || isBeside || undefined}
+      data-beside={isBeside || undefined}
+    >
+      <Place {...talk(place)}>{!isBeside && <PanelButton panel={panel} />}</Place>
+      {isBeside && !panel.isOpen ? (
+        <Place {...talk(open)} isBeside>
+          <PanelButton panel={panel} />
+        </Place>
+      ) : (
+        <PlaceSide side={side} isColumn={panel.isOpen}>
+          {isBeside && <PanelHead panel={panel} />}
+          {panel.inspected !== undefined && (
+            <InspectedMessage
+              who={who}
+              place={panel.inspected.place}
+              id={panel.inspected.message}
+              nameOf={nameOf}
+              onClose={panel.leave}
+              onJump={(message) => {
+                const { inspected } = panel;
+                side.closeDrawer();
+                if (isBeside) panel.leave();
+                if (inspected !== undefined) jump(inspected.place, message);
+              }}
+            />
+          )}
+          <PlacePanel
             who={who}
-            place={place.id}
-            id={inspected}
+            place={open}
+            channel={channel}
+            thread={thread}
+            agents={mentionable}
             nameOf={nameOf}
-            onClose={() => setInspected(undefined)}
-            onJump={(message) => {
-              side.closeDrawer();
-              jump(message);
-            }}
           />
-        )}
-        <PlacePanel
-          who={who}
-          place={place}
-          channel={channel}
-          thread={thread}
-          agents={mentionable}
-          nameOf={nameOf}
-        />
-      </PlaceSide>
+        </PlaceSide>
+      )}
     </div>
   );
+}
+
+/** What is said in a place, under its name. */
+function Place({
+  isBeside = false,
+  children,
+  ...talk
+}: TalkProps & {
+  /** Its channel stands before it. */
+  readonly isBeside?: boolean;
+  readonly children: ReactNode;
+}): ReactNode {
+  const { who, place, channel, nameOf } = talk;
+  return (
+    <section className={`column flush ${isBeside ? "aside" : ""}`} aria-label={place.name}>
+      <PlaceHead place={place} channel={channel} nameOf={nameOf} isBeside={isBeside}>
+        <StopButton key={place.id} who={who} place={place} />
+        {children}
+      </PlaceHead>
+      <Banner who={who} place={place} />
+      <Talk key={place.id} {...talk} />
+    </section>
+  );
+}
+
+function PanelHead({ panel }: { panel: Panel }): ReactNode {
+  const words = useText().rooms.panel;
+  return (
+    <div className="room-head row between bar">
+      <h2>{words.label}</h2>
+      <PanelButton panel={panel} />
+    </div>
+  );
+}
+
+function PanelButton({ panel }: { panel: Panel }): ReactNode {
+  const words = useText().rooms.panel;
+  return (
+    <ActionIcon
+      variant="subtle"
+      color="gray"
+      size="lg"
+      aria-label={panel.isOpen ? words.close : words.open}
+      aria-expanded={panel.isExpanded}
+      onClick={panel.toggle}
+    >
+      <IconLayoutSidebarRight size={19} stroke={1.7} />
+    </ActionIcon>
+  );
+}
+
+/** A message that was picked, and where it stands. */
+interface Picked {
+  readonly place: string;
+  readonly message: string;
+}
+
+/** The column or drawer that says who is here; over a thread beside its channel when asked for. */
+interface Panel {
+  readonly isOpen: boolean;
+  readonly isExpanded: boolean;
+  readonly inspected: Picked | undefined;
+  readonly toggle: () => void;
+  readonly inspect: (picked: Picked) => void;
+  /** Leaves the picked message; false: none was. */
+  readonly leave: () => boolean;
+}
+
+function usePanel(
+  side: Side,
+  { isBeside, onToggle }: { readonly isBeside: boolean; readonly onToggle: () => void },
+): Panel {
+  const [inspected, setInspected] = useState<Picked>();
+  const [isOver, setOver] = useState(false);
+
+  return {
+    isOpen: isBeside ? isOver : side.isColumn,
+    isExpanded: isBeside ? isOver : side.isWide ? side.isColumn : side.isDrawerOpen,
+    inspected,
+    toggle: () => {
+      onToggle();
+      setInspected(undefined);
+      if (isBeside) setOver(!isOver);
+      else side.toggle();
+    },
+    inspect: (picked) => {
+      setInspected(picked);
+      if (isBeside) setOver(true);
+      else side.open();
+    },
+    leave: () => {
+      setInspected(undefined);
+      setOver(false);
+      return inspected !== undefined || isOver;
+    },
+  };
 }
 
 /** Other anchors are the page's own. */
 const MESSAGE_ID = /^message_/u;
 
-/** The message that the address or a press leads to. */
-function useGoal(): { readonly goal: Goal | undefined; readonly jump: (message: string) => void } {
+/** The message that the address or a press leads to, and its place. */
+function useGoal(place: string): {
+  readonly goal: (Goal & { readonly place: string }) | undefined;
+  readonly jump: (place: string, message: string) => void;
+  readonly forget: () => void;
+} {
   const hash = useRouterState({ select: ({ location }) => location.hash });
-  const [goal, setGoal] = useState<Goal>();
-  const jump = useCallback((id: string) => setGoal({ id }), []);
+  const [goal, setGoal] = useState<Goal & { readonly place: string }>();
+  const jump = useCallback((at: string, id: string) => setGoal({ place: at, id }), []);
   useEffect(() => {
-    if (MESSAGE_ID.test(hash)) jump(hash);
-  }, [hash, jump]);
+    if (MESSAGE_ID.test(hash)) jump(place, hash);
+  }, [hash, place, jump]);
 
-  return { goal, jump };
+  return { goal, jump, forget: () => setGoal(undefined) };
 }
 
-function PlaceSide({ side, children }: { side: Side; children: ReactNode }): ReactNode {
+function PlaceSide({
+  side,
+  isColumn,
+  children,
+}: {
+  side: Side;
+  isColumn: boolean;
+  children: ReactNode;
+}): ReactNode {
   const words = useText().rooms.panel;
   if (!side.isWide) {
     return (
@@ -161,7 +268,7 @@ function PlaceSide({ side, children }: { side: Side; children: ReactNode }): Rea
   }
 
   return (
-    side.isColumn && (
+    isColumn && (
       <aside className="aside scroll" aria-label={words.label}>
         {children}
       </aside>
@@ -169,19 +276,21 @@ function PlaceSide({ side, children }: { side: Side; children: ReactNode }): Rea
   );
 }
 
+interface TalkProps {
+  readonly who: PageSpeaker;
+  readonly place: Room;
+  readonly channel: Room | undefined;
+  readonly agents: readonly RoomAgent[];
+  readonly mentionable: readonly RoomAgent[];
+  readonly nameOf: (agent: string) => string;
+  readonly goal: Goal | undefined;
+  readonly onJump: (message: string) => void;
+  readonly onInspect: (message: string) => void;
+  readonly onLeave: () => boolean;
+}
+
 /** What is said in a place, who is writing, and where to write. */
-function Talk(props: {
-  who: PageSpeaker;
-  place: Room;
-  channel: Room | undefined;
-  agents: readonly RoomAgent[];
-  mentionable: readonly RoomAgent[];
-  nameOf: (agent: string) => string;
-  goal: Goal | undefined;
-  onJump: (message: string) => void;
-  onInspect: (message: string) => void;
-  onLeave: () => boolean;
-}): ReactNode {
+function Talk(props: TalkProps): ReactNode {
   const { who, place, channel, agents, mentionable, nameOf } = props;
   const { roomPosts } = useParts();
   const room = useRoom(place.id, { asPerson: who });
@@ -290,14 +399,17 @@ function PlaceHead({
   place,
   channel,
   nameOf,
+  isBeside,
   children,
 }: {
   place: Room;
   channel: Room | undefined;
   nameOf: (agent: string) => string;
+  isBeside: boolean;
   children: ReactNode;
 }): ReactNode {
   const text = useText();
+  const Name = isBeside ? "h2" : "h1";
   const agents = useAgents();
   const agent =
     place.kind === "direct" ? agents.data?.find(({ id }) => id === place.agent) : undefined;
@@ -311,14 +423,18 @@ function PlaceHead({
           className="room-back icon-link"
           aria-label={text.rooms.backTo(channel?.name ?? text.rooms.channels)}
         >
-          <IconArrowLeft size={18} stroke={1.7} aria-hidden />
+          {isBeside ? (
+            <IconX size={18} stroke={1.7} aria-hidden />
+          ) : (
+            <IconArrowLeft size={18} stroke={1.7} aria-hidden />
+          )}
         </Link>
       ) : (
         <PlaceIcon place={place} />
       )}
-      <h1 className="room-name clip" title={place.name}>
+      <Name className="clip" title={place.name}>
         {place.name}
-      </h1>
+      </Name>
       {agent !== undefined && <OnlineDot agent={agent} />}
       {place.kind === "channel" && place.defaultAgent != null && (
         <span className="room-fact badge">
@@ -474,7 +590,7 @@ function StopRow(row: {
 }): ReactNode {
   const words = useText().rooms.stop;
   return (
-    <div className="room-stop-row row top">
+    <div className="row top end">
       <Button size="compact-sm" variant="default" onClick={row.onClose}>
         {words.close}
       </Button>

@@ -153,7 +153,7 @@ export function RoomComposer(props: {
         />
         <SendButton isEmpty={isEmpty || !attached.isReady} onSend={submit} />
       </div>
-      <Hints offered={offered.length} />
+      <Hints id={`${id}-hint`} offered={offered.length} />
     </div>
   );
 }
@@ -235,7 +235,7 @@ function Field({
       onSelect={({ currentTarget }) => onCaret(currentTarget.selectionStart)}
       placeholder={words.placeholders[place.kind](place.name)}
       aria-label={words.label}
-      aria-describedby="room-composer-hint"
+      aria-describedby={`${id}-hint`}
       aria-autocomplete="list"
       aria-controls={chosen === undefined ? undefined : `${id}-list`}
       aria-activedescendant={chosen === undefined ? undefined : `${id}-${active}`}
@@ -292,11 +292,11 @@ function SendButton({ isEmpty, onSend }: { isEmpty: boolean; onSend: () => void 
   );
 }
 
-function Hints({ offered }: { offered: number }): ReactNode {
+function Hints({ id, offered }: { id: string; offered: number }): ReactNode {
   const words = useText().rooms.composer;
   return (
     <>
-      <p id="room-composer-hint" className="composer-hint meta">
+      <p id={id} className="composer-hint meta">
         {words.hint}
       </p>
       <p className="hidden-words" role="status">
