@@ -11,6 +11,7 @@ import {
   withNewer,
   withNewest,
   withOlder,
+  withPart,
   withoutWork,
   withWork,
   writersOf,
@@ -136,6 +137,17 @@ describe("a timeline", () => {
     expect(
       seqsOf(withNewer(older, { items: someMessages(100, 101), typing: ["eden"] })).length,
     ).toBe(101);
+  });
+
+  test("is read around a message: joined where they touch, else a part that keeps its reader", () => {
+    const near = withPart(known, { items: someMessages(10, 45), typing: [] });
+    const far = withPart(known, { items: someMessages(1, 20), typing: [] });
+    const below = withNewer(far, { items: someMessages(21, 60), typing: [] });
+
+    expect([seqsOf(near).length, near.hasOlder, near.hasNewer]).toEqual([91, true, false]);
+    expect([seqsOf(far).length, far.hasOlder, far.hasNewer]).toEqual([20, false, true]);
+    expect(seqsOf(withNewest(far, { items: someMessages(90, 102), typing: [] }))).toHaveLength(20);
+    expect([seqsOf(below).at(-1), below.hasNewer]).toEqual([60, false]);
   });
 
   test("is bounded: the oldest go, and can be had again", () => {

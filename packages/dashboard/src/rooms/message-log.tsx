@@ -207,31 +207,33 @@ function useReached({ goal, timeline, room }: MessageLogProps): {
   /** The room has no such message, or has it no more. */
   readonly isMissing: boolean;
 } {
-  const [lit, setLit] = useState<string>();
+  const [over, setOver] = useState<Goal>();
   const [missing, setMissing] = useState<Goal>();
   const reached = useRef<Goal>(undefined);
-  const { messages } = timeline;
+  const { around } = room;
+  const isHere = goal !== undefined && timeline.messages.some(({ id }) => id === goal.id);
 
   useEffect(() => {
-    if (goal === undefined || reached.current === goal) return;
-    const element = document.getElementById(goal.id);
-    if (element === null) return;
+    if (goal !== undefined) around(goal.id).catch(() => setMissing(goal));
+  }, [goal, around]);
+
+  useEffect(() => {
+    if (goal === undefined || !isHere || reached.current === goal) return;
     reached.current = goal;
-    element.scrollIntoView({ block: "center" });
-    element.focus({ preventScroll: true });
-    setLit(goal.id);
-  }, [goal, messages]);
+    const element = document.getElementById(goal.id);
+    element?.scrollIntoView({ block: "center" });
+    element?.focus({ preventScroll: true });
+  }, [goal, isHere]);
 
   useEffect(() => {
-    if (goal !== undefined) room.around(goal.id).catch(() => setMissing(goal));
-  }, [goal, room.around]);
+    if (goal === undefined || !isHere) return undefined;
+    return systemClock.after(LIT_MS, () => setOver(goal));
+  }, [goal, isHere]);
 
-  useEffect(() => {
-    if (lit === undefined) return undefined;
-    return systemClock.after(LIT_MS, () => setLit(undefined));
-  }, [lit]);
-
-  return { lit, isMissing: missing !== undefined && missing === goal };
+  return {
+    lit: isHere && over !== goal ? goal.id : undefined,
+    isMissing: missing !== undefined && missing === goal,
+  };
 }
 
 /** Follows the end, counts what came below the reader, and stays in place when older ones come. */

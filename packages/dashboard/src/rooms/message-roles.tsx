@@ -126,7 +126,7 @@ function ToChain({ message }: { message: string }): ReactNode {
 
 /** How an agent stands to a message; of several, the first of this order says it for all. */
 const STANDS = ["working", "waiting", "ended", "answered", "heard"] as const;
-type Stand = (typeof STANDS)[number];
+type RoleStand = (typeof STANDS)[number];
 
 const STAND_ICONS = {
   working: IconMessageCircle2,
@@ -134,10 +134,10 @@ const STAND_ICONS = {
   ended: IconPlayerStop,
   answered: IconCheck,
   heard: IconEye,
-} as const satisfies Record<Stand, typeof IconEye>;
+} as const satisfies Record<RoleStand, typeof IconEye>;
 
 /** Pure. */
-function standOfRole(role: MessageRole, working: RolesProps["working"]): Stand {
+function standOfRole(role: MessageRole, working: RolesProps["working"]): RoleStand {
   if (role.role !== "HANDLER") return "heard";
   if (role.answeredBy !== undefined) return "answered";
   if (working?.includes(role.agent) === true) return "working";
@@ -145,7 +145,7 @@ function standOfRole(role: MessageRole, working: RolesProps["working"]): Stand {
 }
 
 /** Pure. */
-function wholeStandOf(handlers: readonly MessageRole[], working: RolesProps["working"]): Stand {
+function wholeStandOf(handlers: readonly MessageRole[], working: RolesProps["working"]): RoleStand {
   const stands = handlers.map((role) => standOfRole(role, working));
   return STANDS.find((stand) => stands.includes(stand)) ?? "heard";
 }

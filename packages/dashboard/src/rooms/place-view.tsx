@@ -14,14 +14,7 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Link, useRouterState } from "@tanstack/react-router";
 import type { DureError, Room, RoomAgent, RoomMessage, Thread, Stopped } from "dure/client";
 import { useRoom } from "dure/react";
-import {
-  useCallback,
-  useEffect,
-  useMemo,
-  useState,
-  useSyncExternalStore,
-  type ReactNode,
-} from "react";
+import { useEffect, useMemo, useState, useSyncExternalStore, type ReactNode } from "react";
 import { useParts } from "../app-parts.tsx";
 import { CodedText } from "../coded.tsx";
 import { useLanguage, useText } from "../language.tsx";
@@ -225,20 +218,26 @@ function usePanel(
 /** Other anchors are the page's own. */
 const MESSAGE_ID = /^message_/u;
 
-/** The message that the address or a press leads to, and its place. */
+type PlaceGoal = Goal & { readonly place: string };
+
+/** The message that the address or a press leads to, and its place. The later of the two counts. */
 function useGoal(place: string): {
-  readonly goal: (Goal & { readonly place: string }) | undefined;
+  readonly goal: PlaceGoal | undefined;
   readonly jump: (place: string, message: string) => void;
   readonly forget: () => void;
 } {
   const hash = useRouterState({ select: ({ location }) => location.hash });
-  const [goal, setGoal] = useState<Goal & { readonly place: string }>();
-  const jump = useCallback((at: string, id: string) => setGoal({ place: at, id }), []);
-  useEffect(() => {
-    if (MESSAGE_ID.test(hash)) jump(place, hash);
-  }, [hash, place, jump]);
+  const [pressed, setPressed] = useState<{ hash: string; goal: PlaceGoal | undefined }>();
+  const addressed = useMemo(
+    () => (MESSAGE_ID.test(hash) ? { place, id: hash } : undefined),
+    [hash, place],
+  );
 
-  return { goal, jump, forget: () => setGoal(undefined) };
+  return {
+    goal: pressed?.hash === hash ? pressed.goal : addressed,
+    jump: (at, id) => setPressed({ hash, goal: { place: at, id } }),
+    forget: () => setPressed({ hash, goal: undefined }),
+  };
 }
 
 function PlaceSide({

@@ -24,7 +24,7 @@ import { platformName } from "./platform.tsx";
 import { OnlineDot } from "./room-list.tsx";
 
 /** Whom `@` offers: an agent, or a person who was seen here. */
-export interface Candidate extends Nameable {
+interface Callable extends Nameable {
   /** Undefined: a person. */
   readonly agent?: RoomAgent | undefined;
 }
@@ -64,7 +64,7 @@ export function RoomComposer(props: {
     if (replyTo !== undefined) field.current?.focus();
   }, [field, replyTo]);
 
-  const take = (one: Candidate): void => {
+  const take = (one: Callable): void => {
     if (begun === undefined) return;
 
     const written = mentionWritten({ text: message, caret, begun }, one, candidates);
@@ -214,7 +214,7 @@ function Field({
   field: RefObject<HTMLTextAreaElement | null>;
   place: Room;
   message: string;
-  offered: readonly Candidate[];
+  offered: readonly Callable[];
   active: number;
   onWrite: (message: string, caret: number) => void;
   onCaret: (caret: number) => void;
@@ -248,7 +248,7 @@ function Field({
 function candidatesOf(
   agents: readonly RoomAgent[],
   people: readonly string[],
-): readonly Candidate[] {
+): readonly Callable[] {
   return [
     ...agents.map((agent) => ({ id: agent.id, displayName: agent.displayName, agent })),
     ...people.map((name) => ({ id: name, displayName: name })),
@@ -259,10 +259,10 @@ function candidatesOf(
 function useCandidates(
   message: string,
   caret: number,
-  candidates: readonly Candidate[],
+  candidates: readonly Callable[],
 ): {
   readonly begun: ReturnType<typeof mentionBegun>;
-  readonly offered: readonly Candidate[];
+  readonly offered: readonly Callable[];
   readonly active: number;
   readonly choose: (index: number) => void;
   /** Nothing is offered for the mention that begins there. */
@@ -342,9 +342,9 @@ function Candidates({
   onPoint,
 }: {
   id: string;
-  offered: readonly Candidate[];
+  offered: readonly Callable[];
   active: number;
-  onTake: (one: Candidate) => void;
+  onTake: (one: Callable) => void;
   onPoint: (index: number) => void;
 }): ReactNode {
   const text = useText();

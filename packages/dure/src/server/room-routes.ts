@@ -13,7 +13,7 @@ import type { RouteApp, ServerParts } from "./server.ts";
 import { viewOf } from "./tenants.ts";
 import { onWire } from "../kernel/wire.ts";
 import { onlyDefined } from "../kernel/json.ts";
-import type { AgentJson, RoomJson } from "../wire/rooms.ts";
+import type { AgentJson, FoundMessageJson, RoomJson } from "../wire/rooms.ts";
 import { NOTHING } from "../wire/shared.ts";
 import {
   AgentParams,
@@ -23,7 +23,6 @@ import {
   CollaborateBody,
   CollaborateJson,
   DirectBody,
-  FoundMessageJson,
   FoundMessagesAnswer,
   MessageJson,
   MessagesAnswer,

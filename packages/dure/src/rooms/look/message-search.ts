@@ -40,7 +40,7 @@ export async function searchMessages(
   const limit = pageLimit(query.limit, FOUND_PAGE);
   const [at = null, id = null] = readCursor(query.cursor, FOUND_CURSOR) ?? [];
   const text = query.text.normalize("NFC");
-  const rows = await database.query<FoundRow>(SEARCH, [
+  const rows = await database.query<FoundMessageRow>(SEARCH, [
     who.tenant,
     who.person,
     who.seesAll === true,
@@ -67,7 +67,7 @@ export async function searchMessages(
 /** Microseconds since the epoch, id. */
 const FOUND_CURSOR = /^(\d{1,17})\/(.+)$/su;
 
-interface FoundRow {
+interface FoundMessageRow {
   /** Where the next call reads on; null: there is nothing more. */
   readonly read_to: string | null;
   /** Null: what was read holds no message that fits. */
@@ -82,11 +82,11 @@ interface FoundRow {
   readonly at: Date;
 }
 
-function positionOf({ heard_us, id }: FoundRow): string {
+function positionOf({ heard_us, id }: FoundMessageRow): string {
   return `${heard_us}/${id}`;
 }
 
-function foundOf(row: FoundRow): FoundMessage {
+function foundOf(row: FoundMessageRow): FoundMessage {
   return {
     id: row.id!,
     place: row.place,
