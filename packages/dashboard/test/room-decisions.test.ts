@@ -1,7 +1,13 @@
 import type { PlatformEvent, RoomMessage } from "dure/client";
 import { describe, expect, test } from "vitest";
 import { onlineOf } from "../src/agents/online.ts";
-import { mentionable, mentionBegun, mentionPieces, mentionWritten } from "../src/rooms/mention.ts";
+import {
+  mentionable,
+  mentionBegun,
+  mentionPieces,
+  mentionWritten,
+  plainOf,
+} from "../src/rooms/mention.ts";
 import { newsOf } from "../src/rooms/news.ts";
 import { unseenOf, type Posting } from "../src/rooms/room-posts.ts";
 import {
@@ -67,6 +73,14 @@ describe("a mention that is being written", () => {
       ]).text,
     ).toBe("안녕 @ruda ");
   });
+});
+
+test("a message in one line has no signs of markdown, links, or ids of agents", () => {
+  const text = "**이든** 님이 답했어요 → [\\[협업\\] 루다](/rooms/thread_1)\n- <@eden> `확인`";
+
+  expect(plainOf({ text, mentions: [] }, [{ id: "eden", displayName: "이든" }])).toBe(
+    "이든 님이 답했어요 → [협업] 루다 @이든 확인",
+  );
 });
 
 test("mentions are drawn as the server found them: names, ids in angle brackets, nothing else", () => {

@@ -17,7 +17,7 @@ import { actionLabel, decisionOf } from "../escalations/words.ts";
 import { useLanguage, useText } from "../language.tsx";
 import { ErrorWords } from "../problem.tsx";
 import { momentOf, whenOf } from "../when.ts";
-import { mentionChips, mentionPieces } from "./mention.ts";
+import { mentionChips, plainOf } from "./mention.ts";
 import { RoleMark } from "./message-roles.tsx";
 import type { PageSpeaker } from "./room-data.ts";
 import { useEscalations, useIsAdmin, useSpeaker } from "./use-rooms.ts";
@@ -366,16 +366,6 @@ function Buttons({ message }: { message: RoomMessage }): ReactNode {
       )}
     </>
   );
-}
-
-/** A message in one line. */
-export function plainOf(message: RoomMessage, agents: readonly RoomAgent[]): string {
-  return mentionPieces(message.text, message.mentions, agents)
-    .map((piece) => (typeof piece === "string" ? piece : piece.label))
-    .join("")
-    .replaceAll(/[*`~]+|^\s*(?:[>#-]+|\d+\.)\s/gm, "")
-    .replaceAll(/\s+/g, " ")
-    .slice(0, 120);
 }
 
 // --- question buttons

@@ -8,6 +8,7 @@ import { useParts } from "../app-parts.tsx";
 import { useLanguage, useText } from "../language.tsx";
 import { ErrorWords } from "../problem.tsx";
 import { whenOf } from "../when.ts";
+import { plainOf } from "./mention.ts";
 import type { PageSpeaker } from "./room-data.ts";
 
 /** The server is asked when the search has rested for this long, milliseconds. */
@@ -73,7 +74,7 @@ export function MessageSearch(props: {
       <ul className="stack tight">
         {items.map((one) => (
           <li key={one.id}>
-            <FoundRow found={one} search={asked} />
+            <FoundRow found={one} search={asked} agents={agents} />
           </li>
         ))}
       </ul>
@@ -125,9 +126,18 @@ function usePeople(items: readonly FoundMessage[], who: PageSpeaker): readonly s
   }, [items, seen]);
 }
 
-function FoundRow({ found, search }: { found: FoundMessage; search: string }): ReactNode {
+/** Characters of an excerpt, which has two lines. */
+const EXCERPT = 180;
+
+function FoundRow(props: {
+  found: FoundMessage;
+  search: string;
+  agents: readonly RoomAgent[];
+}): ReactNode {
+  const { found, search, agents } = props;
   const { language } = useLanguage();
-  const at = found.excerpt.toLowerCase().indexOf(search.toLowerCase());
+  const excerpt = plainOf({ text: found.excerpt, mentions: [] }, agents, EXCERPT);
+  const at = excerpt.toLowerCase().indexOf(search.toLowerCase());
   const end = at + search.length;
 
   return (
@@ -142,12 +152,12 @@ function FoundRow({ found, search }: { found: FoundMessage; search: string }): R
       </span>
       <span className="small clamp">
         {at < 0 ? (
-          found.excerpt
+          excerpt
         ) : (
           <>
-            {found.excerpt.slice(0, at)}
-            <strong>{found.excerpt.slice(at, end)}</strong>
-            {found.excerpt.slice(end)}
+            {excerpt.slice(0, at)}
+            <strong>{excerpt.slice(at, end)}</strong>
+            {excerpt.slice(end)}
           </>
         )}
       </span>

@@ -261,7 +261,7 @@ function PlaceSide({
         closeButtonProps={{ "aria-label": words.close }}
         classNames={{ content: "drawer-panel column flush" }}
       >
-        {children}
+        <div className="grow scroll">{children}</div>
       </Drawer>
     );
   }

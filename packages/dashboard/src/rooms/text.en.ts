@@ -3,7 +3,7 @@ import type { RoomsText } from "./text.ko.ts";
 
 export const en: RoomsText = {
   label: "Rooms",
-  search: "Find rooms, agents, messages",
+  search: "Find rooms or messages",
   more: "More rooms",
   web: "Web",
   channels: "Channels",

@@ -3,7 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { DureError } from "dure/client";
 import { useParts } from "../app-parts.tsx";
 import { useText } from "../language.tsx";
-import { lettersOf } from "../rooms/mention.ts";
+import { lettersOf, plainOf } from "../rooms/mention.ts";
 import { platformName } from "../rooms/platform.tsx";
 import { useAgents, useRoomList, useSpeaker } from "../rooms/use-rooms.ts";
 import { useFindWords } from "./palette-words.ts";
@@ -92,7 +92,7 @@ export function useFound(written: string): readonly FoundThing[] {
       kind: "message",
       id,
       place,
-      words: `${authorName}: ${excerpt.replaceAll(/\s+/gu, " ").slice(0, 80)}`,
+      words: `${authorName}: ${plainOf({ text: excerpt, mentions: [] }, agents.data ?? [])}`,
     })),
     { kind: "events", id: query, words: words.inEvents(query) },
   ];
