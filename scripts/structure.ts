@@ -28,8 +28,8 @@ export interface Structure {
 
 /** A little above what the tree has; each of them is lowered when the tree allows it. */
 const LIMITS: Structure = {
-  lines: 237_100,
-  dashboardLines: 32_500,
+  lines: 238_200,
+  dashboardLines: 33_200,
   styleLines: 3_000,
   scriptLines: 16_640,
   oneImporterPercent: 31.4,

@@ -6,6 +6,7 @@ export interface Side {
   readonly isWide: boolean;
   readonly isColumn: boolean;
   readonly isDrawerOpen: boolean;
+  readonly open: () => void;
   readonly toggle: () => void;
   readonly closeDrawer: () => void;
 }
@@ -24,6 +25,7 @@ export function useSide(): Side {
     isWide,
     isColumn: isWide && !isHidden,
     isDrawerOpen,
+    open: () => (isWide ? setHidden(false) : setDrawerOpen(true)),
     toggle: () => (isWide ? setHidden(!isHidden) : setDrawerOpen(true)),
     closeDrawer: () => setDrawerOpen(false),
   };

@@ -1,7 +1,13 @@
 import type { PlatformEvent, RoomMessage } from "dure/client";
 import { describe, expect, test } from "vitest";
 import { onlineOf } from "../src/agents/online.ts";
-import { mentionable, mentionBegun, mentionPieces, mentionWritten } from "../src/rooms/mention.ts";
+import {
+  mentionable,
+  mentionBegun,
+  mentionPieces,
+  mentionWritten,
+  plainOf,
+} from "../src/rooms/mention.ts";
 import { newsOf } from "../src/rooms/news.ts";
 import { unseenOf, type Posting } from "../src/rooms/room-posts.ts";
 import {
@@ -11,6 +17,7 @@ import {
   withNewer,
   withNewest,
   withOlder,
+  withPart,
   withoutWork,
   withWork,
   writersOf,
@@ -68,6 +75,14 @@ describe("a mention that is being written", () => {
   });
 });
 
+test("a message in one line has no signs of markdown, links, or ids of agents", () => {
+  const text = "**이든** 님이 답했어요 → [\\[협업\\] 루다](/rooms/thread_1)\n- <@eden> `확인`";
+
+  expect(plainOf({ text, mentions: [] }, [{ id: "eden", displayName: "이든" }])).toBe(
+    "이든 님이 답했어요 → [협업] 루다 @이든 확인",
+  );
+});
+
 test("mentions are drawn as the server found them: names, ids in angle brackets, nothing else", () => {
   expect(mentionPieces("@루다가 <@eden>에게, @세움 과 @edenx", ["ruda", "eden"], TEAM)).toEqual([
     { agent: "ruda", label: "@루다" },
@@ -103,6 +118,8 @@ function aMessage(seq: number, part: Partial<RoomMessage> = {}): RoomMessage {
     buttons: null,
     at: seq * 1_000,
     editedAt: null,
+    deletedAt: null,
+    reactions: [],
     roles: [],
     ...part,
   };
@@ -136,6 +153,17 @@ describe("a timeline", () => {
     expect(
       seqsOf(withNewer(older, { items: someMessages(100, 101), typing: ["eden"] })).length,
     ).toBe(101);
+  });
+
+  test("is read around a message: joined where they touch, else a part that keeps its reader", () => {
+    const near = withPart(known, { items: someMessages(10, 45), typing: [] });
+    const far = withPart(known, { items: someMessages(1, 20), typing: [] });
+    const below = withNewer(far, { items: someMessages(21, 60), typing: [] });
+
+    expect([seqsOf(near).length, near.hasOlder, near.hasNewer]).toEqual([91, true, false]);
+    expect([seqsOf(far).length, far.hasOlder, far.hasNewer]).toEqual([20, false, true]);
+    expect(seqsOf(withNewest(far, { items: someMessages(90, 102), typing: [] }))).toHaveLength(20);
+    expect([seqsOf(below).at(-1), below.hasNewer]).toEqual([60, false]);
   });
 
   test("is bounded: the oldest go, and can be had again", () => {

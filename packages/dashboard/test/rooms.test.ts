@@ -1,5 +1,5 @@
 // @module-tag slow
-import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import type { Browser, BrowserContextOptions } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { FULL } from "../../dure/src/kernel/test-tiers.ts";
 import {
@@ -11,6 +11,7 @@ import {
   type OpenedPage,
 } from "./browser.ts";
 import { startRoomsTeam, type RoomsTeam } from "./rooms/team.ts";
+import { expectWellMade, field, messageWith, roleMark, say, visit } from "./rooms/visit.ts";
 
 /**
  * Rooms as people use them: the real server, a real PostgreSQL, real browsers; only the models are
@@ -31,40 +32,12 @@ beforeAll(async () => {
 afterAll(() => world.disposeAsync());
 
 /** A window of a person who has said who they are. */
-async function enter(
+function enter(
   person: string,
   options: BrowserContextOptions & { path?: string; at?: RoomsTeam } = {},
 ): Promise<OpenedPage> {
   const { path = "/rooms/web%3Ageneral", at = server, ...rest } = options;
-  const opened = await openPage(browser, at.url + path, rest);
-  await opened.page.getByRole("textbox", { name: /이름|Name/ }).fill(person);
-  await opened.page.keyboard.press("Enter");
-  await field(opened.page).waitFor();
-  return opened;
-}
-
-function field(page: Page) {
-  return page.getByRole("textbox", { name: /메시지 쓰기|Write a message/ });
-}
-
-async function say(page: Page, message: string): Promise<void> {
-  await field(page).fill(message);
-  await page.keyboard.press("Enter");
-}
-
-/** The newest message with this text. */
-function messageWith(page: Page, text: string) {
-  return page
-    .locator(".room-message", { has: page.locator(".markdown", { hasText: text }) })
-    .last();
-}
-
-async function expectWellMade({ page, complaints }: OpenedPage): Promise<void> {
-  expect(await violations(page)).toEqual([]);
-  expect(
-    await page.evaluate(() => document.documentElement.scrollWidth - innerWidth),
-  ).toBeLessThanOrEqual(0);
-  expect(complaints).toEqual([]);
+  return visit(browser, person, { url: at.url + path, ...rest });
 }
 
 describe("a team with more rooms than a page of the server has", { timeout: 60_000 }, () => {
@@ -104,12 +77,7 @@ describe("two persons in two windows", { timeout: 60_000 }, () => {
       const seen = messageWith(second.page, "첫 창에서 하는 중요한 말");
       expect(await seen.locator("strong").first().innerText()).toBe("민준");
       expect(await seen.locator(".markdown strong").innerText()).toBe("중요한");
-      await seen.locator('.role[data-agent="ruda"]', { hasText: "답함" }).waitFor();
-      expect(
-        await seen
-          .locator('.role[data-role="OBSERVER"]')
-          .evaluateAll((all) => all.map((one) => one.getAttribute("data-agent"))),
-      ).toEqual(["eden", "seum", "dajim"]);
+      await roleMark(seen, /루다 담당 · 답함.*관찰: 이든, 세움, 다짐/).waitFor();
       await expect
         .poll(() => first.page.locator(".room-message", { hasText: "첫 창에서" }).count())
         .toBe(1); // the row that was shown before the server had it is gone
@@ -174,7 +142,7 @@ describe("two persons in two windows", { timeout: 60_000 }, () => {
       await page.keyboard.press("Enter");
 
       const said = messageWith(page, "이름 없이 이어서 부탁");
-      await said.locator('.role[data-agent="seum"]', { hasText: "답함" }).waitFor();
+      await roleMark(said, /세움 담당 · 답함/).waitFor();
       await expect.poll(() => page.getByText("세움에게 답장").count()).toBe(0);
       await expectWellMade(opened);
     },
@@ -189,9 +157,7 @@ describe("two persons in two windows", { timeout: 60_000 }, () => {
     await first.page.getByText("이든 작성 중…").waitFor();
     await second.page.getByRole("link", { name: /일반/ }).click();
     await second.page.getByText("여기부터 새 메시지").waitFor();
-    await messageWith(first.page, "@이든 천천히 봐 주세요")
-      .locator(".role", { hasText: "답함" })
-      .waitFor();
+    await roleMark(messageWith(first.page, "@이든 천천히 봐 주세요"), /답함/).waitFor();
 
     await first.page.getByText("이든 작성 중…").waitFor({ state: "detached" });
     await second.page.getByRole("link", { name: "조용한 방" }).click();
@@ -209,7 +175,7 @@ describe("a mention", { timeout: 60_000 }, () => {
       await using opened = await enter("민준");
       const { page } = opened;
       await field(page).pressSequentially("안녕 @루");
-      await page.getByRole("listbox", { name: "부를 에이전트" }).waitFor();
+      await page.getByRole("listbox", { name: "부를 사람과 에이전트" }).waitFor();
       await expect
         .poll(() => page.getByRole("option").allInnerTexts())
         .toEqual([expect.stringContaining("루다")]);
@@ -222,24 +188,26 @@ describe("a mention", { timeout: 60_000 }, () => {
       await page.keyboard.press("Enter");
 
       const said = messageWith(page, "함께 봐 주세요");
-      await said.locator('.role[data-agent="seum"]', { hasText: "답함" }).waitFor();
+      const mark = roleMark(said, /루다 담당 · 먼저 · 답함.*세움 담당 · 이어서 · 답함/);
+      await mark.waitFor();
       await expect.poll(() => said.locator(".mention").allInnerTexts()).toEqual(["@루다", "@세움"]);
-      expect(
-        (await said.locator('.role[data-role="HANDLER"]').allInnerTexts()).map((words) =>
-          words.replaceAll(/\s+/g, " ").replace(/ ?\. .*/, ""),
-        ),
-      ).toEqual(["루다 담당 · 먼저 · 답함", "세움 담당 · 이어서 · 답함"]);
 
-      await said.locator('.role[data-agent="dajim"]').hover();
-      await page.getByRole("tooltip", { name: "다른 에이전트가 멘션되었어요." }).waitFor();
+      await mark.hover();
+      await page.getByRole("tooltip", { name: /세움 담당 · 이어서.*관찰: 이든, 다짐/s }).waitFor();
       await page.mouse.move(0, 0);
       await page.getByRole("tooltip").waitFor({ state: "detached" });
       await field(page).focus();
-      while (!(await page.evaluate(() => document.activeElement?.classList.contains("role")))) {
+      while (!(await mark.evaluate((element) => element === document.activeElement))) {
         await page.keyboard.press("Shift+Tab");
       }
-      await page.getByRole("tooltip").waitFor(); // the newest message's
-      await said.locator('.role[data-agent="ruda"]').click();
+      await page.getByRole("tooltip").waitFor();
+      await page.keyboard.press("Enter");
+      const picked = page.getByRole("region", { name: "고른 메시지" });
+      await picked
+        .locator('[data-agent="dajim"]', { hasText: "다른 에이전트가 멘션되었어요." })
+        .waitFor();
+      await expectWellMade(opened);
+      await picked.locator('[data-agent="ruda"]').getByRole("button", { name: "답 보기" }).click();
       await expect.poll(() => page.locator("[data-lit]").innerText()).toContain("루다의 답입니다");
       await expectWellMade(opened);
     },
@@ -290,29 +258,36 @@ describe("work that is handed over", { timeout: 90_000 }, () => {
         .waitFor();
 
       await card.click();
-      await page.getByRole("heading", { level: 1, name: /루다 → 이든/ }).waitFor();
-      await page.getByText("이 대화를 쉬고 있어요").waitFor();
-      const people = page.getByRole("region", { name: "참여자" });
-      await expect
-        .poll(() => people.getByRole("listitem").allInnerTexts())
-        .toEqual([expect.stringContaining("루다"), expect.stringContaining("이든")]);
+      const thread = page.getByRole("region", { name: /루다 → 이든/ });
+      await thread.getByRole("heading", { name: /루다 → 이든/ }).waitFor();
+      await thread.getByText("이 대화를 쉬고 있어요").waitFor();
+      await page.getByRole("heading", { level: 1, name: "일반" }).waitFor(); // its channel stays
       const address = page.url();
       await expectWellMade(opened);
 
       await other.page.goto(address);
       await other.page.getByRole("button", { name: "다시 이어 가기" }).click();
-      await page.getByText("이 대화를 쉬고 있어요").waitFor({ state: "detached" }); // in the other window, too
+      await thread.getByText("이 대화를 쉬고 있어요").waitFor({ state: "detached" }); // in the other window, too
       await page.reload();
-      await page.getByRole("heading", { level: 1, name: /루다 → 이든/ }).waitFor();
+      await thread.waitFor();
       expect(page.url()).toBe(address);
 
+      for (const window of [page, other.page]) {
+        await window.getByRole("button", { name: "스레드와 참여자 보기" }).click();
+      }
+      const people = page.getByRole("region", { name: "참여자", exact: true });
+      await expect
+        .poll(() => people.getByRole("listitem").allInnerTexts())
+        .toEqual([expect.stringContaining("루다"), expect.stringContaining("이든")]);
+      await expectWellMade(opened);
       await people.getByRole("button", { name: "이든 내보내기" }).click();
       await other.page
         .getByRole("region", { name: "참여자" })
         .getByRole("button", { name: "이든 내보내기" })
         .waitFor({ state: "detached" });
+      await page.getByRole("button", { name: "스레드와 참여자 닫기" }).click();
       await page.getByRole("link", { name: "일반 채널로" }).click();
-      await page.getByRole("heading", { level: 1, name: "일반" }).waitFor();
+      await thread.waitFor({ state: "detached" });
       expect(other.complaints).toEqual([]);
     },
   );
@@ -399,6 +374,7 @@ describe("a message", { timeout: 60_000 }, () => {
     await second.page.getByRole("status").getByText("멈췄어요: 답 1건").waitFor();
     await first.page.getByText("다짐 작성 중…").waitFor({ state: "detached" });
     await first.page.getByText("서연 님이 여기서 하던 일을 멈췄어요: 답 1건.").waitFor();
+    await roleMark(messageWith(first.page, "끝까지 생각해 보고"), /다짐 멈춤/).waitFor();
     await expectWellMade(second);
   });
 
@@ -445,7 +421,7 @@ describe("a message", { timeout: 60_000 }, () => {
         );
       }
       await page.locator(".room-writing", { hasText: "작성 중" }).waitFor({ state: "detached" });
-      await messageWith(page, "5-5 길게 쓰는 줄").locator(".role", { hasText: "답함" }).waitFor();
+      await roleMark(messageWith(page, "5-5 길게 쓰는 줄"), /답함/).waitFor();
       const log = page.getByRole("log");
       await log.evaluate((element) => {
         element.scrollTop = 200;
@@ -482,7 +458,8 @@ describe("what is gone", { timeout: 60_000 }, () => {
         .getByRole("complementary", { name: "스레드와 참여자" })
         .getByRole("link", { name: /로그인 모듈을 검토해 줘/ })
         .click();
-      await page.getByRole("heading", { level: 1, name: /루다 → 이든/ }).waitFor();
+      const thread = page.getByRole("region", { name: /루다 → 이든/ });
+      await thread.waitFor();
       await page.route("**/v1/threads/*", async (route) => {
         const response = await route.fetch();
         await route.fulfill({
@@ -532,7 +509,8 @@ describe("what is gone", { timeout: 60_000 }, () => {
       const banner = page.getByRole("status").filter({ hasText: "이 방은 닫혔어요." });
       await banner.getByText("스레드가 지워졌어요.").waitFor();
       await page.getByText("닫힌 방에는 쓸 수 없어요.").waitFor();
-      expect((await field(page).count()) + (await banner.getByRole("button").count())).toBe(0);
+      const fields = thread.getByRole("textbox");
+      expect((await fields.count()) + (await banner.getByRole("button").count())).toBe(0);
       await expectWellMade(opened);
 
       await page.route("**/v1/rooms/*/threads*", async (route) => {
@@ -603,7 +581,7 @@ describe("on a telephone", { timeout: 60_000 }, () => {
       page,
       "@ruda a_very_long_word_without_any_place_to_break_it_because_somebody_pasted_a_path/that/goes/on/and/on",
     );
-    await messageWith(page, "a_very_long_word").locator(".role", { hasText: "answered" }).waitFor();
+    await roleMark(messageWith(page, "a_very_long_word"), /answered/).waitFor();
     await expectWellMade(opened);
     await page.getByRole("button", { name: "Show threads and participants" }).click();
     await page.getByRole("dialog").getByText("Agents of this room").waitFor();
@@ -616,9 +594,7 @@ describe("on a telephone", { timeout: 60_000 }, () => {
     await say(page, "안녕하세요");
     await messageWith(page, "이든의 답입니다").waitFor();
 
-    await messageWith(page, "안녕하세요")
-      .locator('.role[data-agent="eden"]', { hasText: "answered" })
-      .waitFor();
+    await roleMark(messageWith(page, "안녕하세요"), /이든 Handler · answered/).waitFor();
     await expectWellMade(opened);
   });
 

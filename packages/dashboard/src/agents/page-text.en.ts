@@ -46,6 +46,8 @@ export const en: AgentPageText = {
     failed: "Could not answer",
     refused: "Did not take it",
     place_closed: "The room was closed",
+    gathered: "Answered with what followed it",
+    deleted: "The message was deleted",
   },
   files: "Files that make this agent",
   filesHint:

@@ -47,6 +47,8 @@ export const ko = {
     failed: "답하지 못했어요",
     refused: "받아들이지 않았어요",
     place_closed: "방이 닫혔어요",
+    gathered: "이어진 글과 함께 답했어요",
+    deleted: "글이 지워져 답하지 않았어요",
   } as Readonly<Record<string, string>>,
   files: "이 에이전트를 만드는 파일",
   filesHint:

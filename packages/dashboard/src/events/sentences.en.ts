@@ -33,6 +33,8 @@ const HANDLED = {
   failed: "could not answer",
   refused: "did not take a message",
   place_closed: "could not answer, for the room was closed",
+  gathered: "answered with what followed",
+  deleted: "did not answer, for the message was deleted",
 } as Readonly<Record<string, string>>;
 const CLOSED = {
   "thread-deleted": "was closed: the thread was deleted",

@@ -35,6 +35,8 @@ const HANDLED = {
   failed: "답하지 못했어요",
   refused: "메시지를 받아들이지 않았어요",
   place_closed: "방이 닫혀 답하지 못했어요",
+  gathered: "이어진 글과 함께 답했어요",
+  deleted: "글이 지워져 답하지 않았어요",
 } as Readonly<Record<string, string>>;
 const CLOSED = {
   "thread-deleted": "스레드가 지워져 닫혔어요",

@@ -116,6 +116,24 @@ export function mentionPieces(
   return pieces;
 }
 
+/** Characters of a message that stand in one line. */
+const LINE = 120;
+
+/** A message in one line, without the signs of markdown. Pure. */
+export function plainOf(
+  { text, mentions }: { readonly text: string; readonly mentions: readonly string[] },
+  agents: readonly Nameable[],
+  length = LINE,
+): string {
+  return mentionPieces(text, mentions, agents)
+    .map((piece) => (typeof piece === "string" ? piece : piece.label))
+    .join("")
+    .replaceAll(/\[((?:\\.|[^\\\]]){1,200})\]\([^()\s]{0,300}\)/gu, "$1")
+    .replaceAll(/\\(?=[[\]()])|[*`~]+|^\s*(?:[>#-]+|\d+\.)\s/gmu, "")
+    .replaceAll(/\s+/gu, " ")
+    .slice(0, length);
+}
+
 interface TextTree {
   readonly type: string;
   value?: string;

@@ -2,7 +2,7 @@ import { Button } from "@mantine/core";
 import { IconArrowDown, IconRefresh, IconTrash } from "@tabler/icons-react";
 import { useQueryClient } from "@tanstack/react-query";
 import { systemClock, type Room, type RoomAgent, type RoomMessage } from "dure/client";
-import type { Timeline } from "dure/react";
+import type { Timeline, UsedRoom } from "dure/react";
 import {
   Fragment,
   useEffect,
@@ -17,13 +17,21 @@ import { useParts } from "../app-parts.tsx";
 import { useFollowEnd } from "../follow-end.ts";
 import { useLanguage, useText } from "../language.tsx";
 import { ErrorWords } from "../problem.tsx";
-import { MessageRow, Portrait, RoomText } from "./message-row.tsx";
+import { useMessageKeys } from "./message-keys.ts";
+import { mayWrite, MessageRow, Portrait, RoomText } from "./message-row.tsx";
 import { ROOM_KEYS, type PageSpeaker } from "./room-data.ts";
 import type { Posting } from "./room-posts.ts";
 import { standOf } from "./stand-of.ts";
 
-/** How long the message that a link led to is lit, milliseconds; the style says the same. */
+/** Of the words of a message: what was handed over goes on there. */
+const THREAD_LINK = '.markdown a[href^="/rooms/"]';
+/** How long the message that a link led to is lit, milliseconds. */
 const LIT_MS = 1_800;
+
+/** The message that a link led to; each object leads there once. */
+export interface Goal {
+  readonly id: string;
+}
 
 interface MessageLogProps {
   readonly who: PageSpeaker;
@@ -33,18 +41,22 @@ interface MessageLogProps {
   readonly postings: readonly Posting[];
   readonly agents: readonly RoomAgent[];
   readonly nameOf: (agent: string) => string;
-  /** Reads messages before the oldest one. */
-  readonly onOlder: () => Promise<void>;
+  readonly room: Pick<UsedRoom, "older" | "newer" | "newest" | "around">;
+  readonly goal: Goal | undefined;
+  readonly onJump: (message: string) => void;
   readonly onReply: ((message: RoomMessage) => void) | undefined;
+  /** Shows a message in the panel. */
+  readonly onInspect: (message: string) => void;
+  /** Closes what is open; false: nothing was. */
+  readonly onLeave: () => boolean;
 }
 
 export function MessageLog(props: MessageLogProps): ReactNode {
-  const { who, place, channel, timeline, postings, agents, nameOf, onOlder } = props;
+  const { who, place, channel, timeline, postings, agents, nameOf, room } = props;
   const text = useText();
-  const { messages, hasOlder } = timeline;
+  const { messages, hasOlder, hasNewer } = timeline;
   const last = messages.at(-1)?.seq ?? 0;
   const [unreadFrom] = useState(() => firstUnread(timeline, place.unread ?? 0));
-  const [loading, setLoading] = useState(false);
   const log = useRef<HTMLDivElement>(null);
 
   const { following, newer, onScroll, toEnd } = useFollowing(log, {
@@ -54,11 +66,19 @@ export function MessageLog(props: MessageLogProps): ReactNode {
   });
 
   useMarkRead(who, place, last, following);
-
-  const older = async (): Promise<void> => {
-    setLoading(true);
-    await onOlder().finally(() => setLoading(false));
-  };
+  const { lit, isMissing } = useReached(props);
+  useMessageKeys(log, {
+    reply: (id) => {
+      const message = messages.find((one) => one.id === id);
+      if (message !== undefined) props.onReply?.(message);
+    },
+    thread: (id) => {
+      const link = document.getElementById(id)?.querySelector<HTMLElement>(THREAD_LINK);
+      if (link) link.click();
+      else props.onInspect(id);
+    },
+    leave: props.onLeave,
+  });
 
   return (
     <div
@@ -69,34 +89,55 @@ export function MessageLog(props: MessageLogProps): ReactNode {
       role="log"
       aria-label={text.rooms.log(place.name)}
     >
-      {hasOlder && (
-        <Button
-          className="room-older"
-          variant="subtle"
-          color="gray"
-          size="compact-sm"
-          loading={loading}
-          onClick={() => void older()}
-        >
-          {text.rooms.older}
-        </Button>
+      {isMissing && (
+        <p className="room-older soft small" role="status">
+          {text.rooms.messageGone}
+        </p>
       )}
+      {hasOlder && <MoreButton words={text.rooms.older} onPress={room.older} />}
       {messages.length === 0 && postings.length === 0 && (
         <Nothing place={place} nameOf={nameOf} channel={channel} />
       )}
       <ol className="room-messages stack flush">
-        <Rows {...props} unreadFrom={unreadFrom} />
+        <Rows {...props} lit={lit} unreadFrom={unreadFrom} />
         {postings.map((posting) => (
           <PostingRow key={posting.clientId} posting={posting} agents={agents} />
         ))}
       </ol>
-      {!following && (
-        <button type="button" className="room-newer newer solid" onClick={toEnd}>
+      {hasNewer && <MoreButton words={text.rooms.later} onPress={room.newer} />}
+      {(!following || hasNewer) && (
+        <button
+          type="button"
+          className="room-newer newer solid"
+          onClick={hasNewer ? () => void room.newest() : toEnd}
+        >
           <IconArrowDown size={15} aria-hidden />
           {newer > 0 ? text.rooms.newer(newer) : text.common.toBottom}
         </button>
       )}
     </div>
+  );
+}
+
+/** Reads messages above or below those that are shown. */
+function MoreButton(props: { words: string; onPress: () => Promise<void> }): ReactNode {
+  const [loading, setLoading] = useState(false);
+  const press = (): void => {
+    setLoading(true);
+    void props.onPress().finally(() => setLoading(false));
+  };
+
+  return (
+    <Button
+      className="room-older"
+      variant="subtle"
+      color="gray"
+      size="compact-sm"
+      loading={loading}
+      onClick={press}
+    >
+      {props.words}
+    </Button>
   );
 }
 
@@ -107,11 +148,16 @@ function Rows({
   agents,
   nameOf,
   onReply,
+  onInspect,
+  onJump,
+  lit,
   unreadFrom,
-}: MessageLogProps & { readonly unreadFrom: number | undefined }): ReactNode {
+}: MessageLogProps & {
+  readonly lit: string | undefined;
+  readonly unreadFrom: number | undefined;
+}): ReactNode {
   const text = useText();
   const { messages, working } = timeline;
-  const { lit, jump } = useLit();
   const byId = useMemo(() => new Map(messages.map((message) => [message.id, message])), [messages]);
 
   return messages.map((message, index) => {
@@ -137,7 +183,8 @@ function Rows({
           nameOf={nameOf}
           working={working[message.id]}
           replied={isBelowReplied ? undefined : byId.get(message.replyTo ?? "")}
-          onJump={jump}
+          onJump={onJump}
+          onInspect={onInspect}
           onReply={onReply}
         />
       </Fragment>
@@ -154,23 +201,39 @@ function NewDay({ at }: { at: number }): ReactNode {
   );
 }
 
-/** The message that a link led to is lit for a moment. */
-function useLit(): {
+/** Shows the goal, from wherever it stands in the room, and lights it for a moment. */
+function useReached({ goal, timeline, room }: MessageLogProps): {
   readonly lit: string | undefined;
-  readonly jump: (message: string) => void;
+  /** The room has no such message, or has it no more. */
+  readonly isMissing: boolean;
 } {
-  const [lit, setLit] = useState<string>();
+  const [over, setOver] = useState<Goal>();
+  const [missing, setMissing] = useState<Goal>();
+  const reached = useRef<Goal>(undefined);
+  const { around } = room;
+  const isHere = goal !== undefined && timeline.messages.some(({ id }) => id === goal.id);
+
   useEffect(() => {
-    if (lit === undefined) return undefined;
-    return systemClock.after(LIT_MS, () => setLit(undefined));
-  }, [lit]);
+    if (goal !== undefined) around(goal.id).catch(() => setMissing(goal));
+  }, [goal, around]);
 
-  const jump = (id: string): void => {
-    document.getElementById(id)?.scrollIntoView({ block: "center" });
-    setLit(id);
+  useEffect(() => {
+    if (goal === undefined || !isHere || reached.current === goal) return;
+    reached.current = goal;
+    const element = document.getElementById(goal.id);
+    element?.scrollIntoView({ block: "center" });
+    element?.focus({ preventScroll: true });
+  }, [goal, isHere]);
+
+  useEffect(() => {
+    if (goal === undefined || !isHere) return undefined;
+    return systemClock.after(LIT_MS, () => setOver(goal));
+  }, [goal, isHere]);
+
+  return {
+    lit: isHere && over !== goal ? goal.id : undefined,
+    isMissing: missing !== undefined && missing === goal,
   };
-
-  return { lit, jump };
 }
 
 /** Follows the end, counts what came below the reader, and stays in place when older ones come. */
@@ -242,13 +305,21 @@ function Nothing({
   nameOf: (agent: string) => string;
 }): ReactNode {
   const text = useText();
+  if (!mayWrite(place)) {
+    return (
+      <div className="center-page grow">
+        <h2>{text.rooms.empty}</h2>
+      </div>
+    );
+  }
+
   const hint =
     place.kind === "channel"
       ? text.rooms.beginHint.channel(nameOf(channel?.defaultAgent ?? ""))
       : text.rooms.beginHint[place.kind];
 
   return (
-    <div className="room-empty stack">
+    <div className="center-page grow">
       <h2>{text.rooms.begin[place.kind](place.name)}</h2>
       <p className="soft">{hint}</p>
     </div>

@@ -7,7 +7,8 @@ import {
   IconInfoCircle,
 } from "@tabler/icons-react";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import type { RoomAgent, RoomMessage } from "dure/client";
+import { Link } from "@tanstack/react-router";
+import type { Room, RoomAgent, RoomMessage } from "dure/client";
 import { memo, useMemo, type ReactNode, useRef } from "react";
 import { AgentLink } from "../agents/agent-link.tsx";
 import { useParts } from "../app-parts.tsx";
@@ -16,8 +17,8 @@ import { actionLabel, decisionOf } from "../escalations/words.ts";
 import { useLanguage, useText } from "../language.tsx";
 import { ErrorWords } from "../problem.tsx";
 import { momentOf, whenOf } from "../when.ts";
-import { mentionChips, mentionPieces } from "./mention.ts";
-import { RoleLine } from "./role-line.tsx";
+import { mentionChips, plainOf } from "./mention.ts";
+import { RoleMark } from "./message-roles.tsx";
 import type { PageSpeaker } from "./room-data.ts";
 import { useEscalations, useIsAdmin, useSpeaker } from "./use-rooms.ts";
 
@@ -34,35 +35,30 @@ interface MessageRowProps {
   /** The message that it answers, unless that stands right above. */
   readonly replied: RoomMessage | undefined;
   readonly onJump: (message: string) => void;
+  /** Shows the message in the panel. */
+  readonly onInspect: (message: string) => void;
   /** Undefined where a person cannot write from here. */
   readonly onReply: ((message: RoomMessage) => void) | undefined;
 }
 
 export const MessageRow = memo(function MessageRow(props: MessageRowProps): ReactNode {
   const { who, message, under, lit, agents, nameOf, replied, onJump, onReply } = props;
-  const { text, language } = useLanguage();
+  const text = useText();
   if (message.mark === "notice") return <NoticeRow {...props} />;
 
-  const time = (
-    <time dateTime={new Date(message.at).toISOString()} title={momentOf(message.at, language)}>
-      {whenOf(message.at, language)}
-    </time>
-  );
+  const time = <TimeLink message={message} isHidden={under} onJump={onJump} />;
 
   return (
     <li
       className="room-message"
       id={message.id}
+      tabIndex={-1}
       data-kind={message.authorKind}
       data-under={under || undefined}
       data-lit={lit || undefined}
       data-delivery={message.delivery}
     >
-      {under ? (
-        <span className="room-message-time shown-on-hover meta">{time}</span>
-      ) : (
-        <Portrait name={message.authorName} kind={message.authorKind} />
-      )}
+      {under ? time : <Portrait name={message.authorName} kind={message.authorKind} />}
       <div className="room-message-body stack tight">
         <RowHead message={message} under={under} time={time} />
         {replied !== undefined && (
@@ -72,7 +68,7 @@ export const MessageRow = memo(function MessageRow(props: MessageRowProps): Reac
             onClick={() => onJump(replied.id)}
           >
             <IconCornerUpLeft size={13} aria-hidden />
-            <span>{text.rooms.replyTo(replied.authorName)}</span>
+            <span className="rigid">{text.rooms.replyTo(replied.authorName)}</span>
             <span className="room-reply-words clip">{plainOf(replied, agents)}</span>
           </button>
         )}
@@ -83,8 +79,13 @@ export const MessageRow = memo(function MessageRow(props: MessageRowProps): Reac
         <Attachments message={message} who={who} />
         <Buttons message={message} />
         <DeliveryNote message={message} />
-        <RoleLine message={message} working={props.working} nameOf={nameOf} onJump={onJump} />
       </div>
+      <RoleMark
+        message={message}
+        working={props.working}
+        nameOf={nameOf}
+        onOpen={() => props.onInspect(message.id)}
+      />
       {onReply !== undefined && (
         <ActionIcon
           className="room-message-reply shown-on-hover"
@@ -100,6 +101,32 @@ export const MessageRow = memo(function MessageRow(props: MessageRowProps): Reac
     </li>
   );
 });
+
+/** When it was said: the address of the message. */
+function TimeLink(props: {
+  message: RoomMessage;
+  /** Until the message is pointed at. */
+  isHidden?: boolean;
+  onJump: (message: string) => void;
+}): ReactNode {
+  const { message, isHidden = false, onJump } = props;
+  const { text, language } = useLanguage();
+  const moment = momentOf(message.at, language);
+
+  return (
+    <Link
+      to="/rooms/$place"
+      params={{ place: message.place }}
+      hash={message.id}
+      className={`room-message-time meta plain ${isHidden ? "shown-on-hover" : ""}`}
+      title={moment}
+      aria-label={text.rooms.linkTo(moment)}
+      onClick={() => onJump(message.id)}
+    >
+      <time dateTime={new Date(message.at).toISOString()}>{whenOf(message.at, language)}</time>
+    </Link>
+  );
+}
 
 /** Who speaks, and when; under the same name only for those who listen. */
 function RowHead({
@@ -131,8 +158,8 @@ function RowHead({
 }
 
 /** A line of dure in an agent's name: quiet, unless it asks something. */
-function NoticeRow({ message, lit, agents }: MessageRowProps): ReactNode {
-  const { text, language } = useLanguage();
+function NoticeRow({ message, lit, agents, onJump }: MessageRowProps): ReactNode {
+  const text = useText();
   const asks = answersOf(message).length > 0 || message.buttons?.[0]?.for !== undefined;
   const Icon = asks ? IconHelpCircle : IconInfoCircle;
 
@@ -146,18 +173,24 @@ function NoticeRow({ message, lit, agents }: MessageRowProps): ReactNode {
     >
       <Icon size={15} aria-hidden />
       <div className="stack">
-        <span className="hidden-words">{`${text.rooms.notice} · ${message.authorName}`}</span>
-        <RoomText text={message.text} mentioned={message.mentions} agents={agents} />
+        <div className="room-notice-words row baseline">
+          <span className="badge">{text.rooms.notice}</span>
+          <span className="hidden-words">{message.authorName}</span>
+          <RoomText text={message.text} mentioned={message.mentions} agents={agents} />
+        </div>
         <Buttons message={message} />
         <QuestionButtons message={message} />
         <WaitButtons message={message} />
         <DeliveryNote message={message} />
       </div>
-      <time className="meta" dateTime={new Date(message.at).toISOString()}>
-        {whenOf(message.at, language)}
-      </time>
+      <TimeLink message={message} onJump={onJump} />
     </li>
   );
+}
+
+/** On other platforms people write there themselves. */
+export function mayWrite(place: Room): boolean {
+  return place.adapter === "web" && place.state !== "closed";
 }
 
 /** Markdown with mentions as chips. */
@@ -333,16 +366,6 @@ function Buttons({ message }: { message: RoomMessage }): ReactNode {
       )}
     </>
   );
-}
-
-/** A message in one line. */
-export function plainOf(message: RoomMessage, agents: readonly RoomAgent[]): string {
-  return mentionPieces(message.text, message.mentions, agents)
-    .map((piece) => (typeof piece === "string" ? piece : piece.label))
-    .join("")
-    .replaceAll(/[*`~]+|^\s*(?:[>#-]+|\d+\.)\s/gm, "")
-    .replaceAll(/\s+/g, " ")
-    .slice(0, 120);
 }
 
 // --- question buttons

@@ -3,6 +3,7 @@ import { IconMessage2, IconSearch, IconX } from "@tabler/icons-react";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { Room, RoomAgent, Thread } from "dure/client";
+import { useRoom } from "dure/react";
 import { useState, type ReactNode } from "react";
 import { AgentFacts } from "../agents/agent-facts.tsx";
 import { AgentLink } from "../agents/agent-link.tsx";
@@ -10,11 +11,12 @@ import { useParts } from "../app-parts.tsx";
 import { useLanguage, useText } from "../language.tsx";
 import { ErrorWords } from "../problem.tsx";
 import { whenOf } from "../when.ts";
-import { lettersOf } from "./mention.ts";
+import { lettersOf, plainOf } from "./mention.ts";
+import { MessageRoles } from "./message-roles.tsx";
 import { Portrait } from "./message-row.tsx";
 import { ROOM_KEYS, type PageSpeaker } from "./room-data.ts";
 import { OnlineDot, UnreadMark } from "./room-list.tsx";
-import { useThreads } from "./use-rooms.ts";
+import { useAgents, useThreads } from "./use-rooms.ts";
 
 /**
  * Of a channel: its threads and who listens. Of a thread: who takes part. Of a direct room: with
@@ -70,6 +72,49 @@ export function PlacePanel(props: {
         </section>
       )}
     </div>
+  );
+}
+
+/** A message that was picked in the log: what each agent did with it, and why. */
+export function InspectedMessage(props: {
+  who: PageSpeaker;
+  place: string;
+  id: string;
+  nameOf: (agent: string) => string;
+  onClose: () => void;
+  onJump: (message: string) => void;
+}): ReactNode {
+  const { who, place, id, nameOf, onClose, onJump } = props;
+  const text = useText();
+  const { timeline } = useRoom(place, { asPerson: who });
+  const agents = useAgents();
+  const message = timeline?.messages.find((one) => one.id === id);
+  if (message === undefined) return null;
+
+  return (
+    <section className="room-picked stack" aria-label={text.rooms.panel.message}>
+      <div className="row between">
+        <h2 className="panel-title small soft strong">{text.rooms.panel.message}</h2>
+        <ActionIcon
+          variant="subtle"
+          color="gray"
+          size="sm"
+          aria-label={text.rooms.panel.closeMessage}
+          onClick={onClose}
+        >
+          <IconX size={14} />
+        </ActionIcon>
+      </div>
+      <p className="clamp">
+        <strong>{message.authorName}</strong> {plainOf(message, agents.data ?? [])}
+      </p>
+      <MessageRoles
+        message={message}
+        working={timeline?.working[id]}
+        nameOf={nameOf}
+        onJump={onJump}
+      />
+    </section>
   );
 }
 

@@ -1,7 +1,6 @@
 import { ActionIcon, Button, Drawer, Loader, Popover } from "@mantine/core";
 import {
   IconArrowLeft,
-  IconBrandDiscord,
   IconHash,
   IconLayoutSidebarRight,
   IconMessage2,
@@ -12,39 +11,50 @@ import {
   IconHandStop,
 } from "@tabler/icons-react";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { Link } from "@tanstack/react-router";
+import { Link, useRouterState } from "@tanstack/react-router";
 import type { DureError, Room, RoomAgent, RoomMessage, Thread, Stopped } from "dure/client";
 import { useRoom } from "dure/react";
 import { useEffect, useMemo, useState, useSyncExternalStore, type ReactNode } from "react";
 import { useParts } from "../app-parts.tsx";
 import { CodedText } from "../coded.tsx";
 import { useLanguage, useText } from "../language.tsx";
-import { useSide, type Side } from "../side.ts";
+import type { Side } from "../side.ts";
 import { ErrorWords } from "../problem.tsx";
 import { whenOf } from "../when.ts";
-import { MessageLog } from "./message-log.tsx";
-import { PlacePanel } from "./place-panel.tsx";
-import { mayWrite, RoomComposer } from "./room-composer.tsx";
+import { MessageLog, type Goal } from "./message-log.tsx";
+import { mayWrite } from "./message-row.tsx";
+import { InspectedMessage, PlacePanel } from "./place-panel.tsx";
+import { RoomComposer } from "./room-composer.tsx";
+import { PlatformIcon, platformName } from "./platform.tsx";
 import { namesOf, type PageSpeaker } from "./room-data.ts";
 import { OnlineDot } from "./room-list.tsx";
 import { unseenOf } from "./room-posts.ts";
-import { useAgents } from "./use-rooms.ts";
+import { useAgents, useSpeaker } from "./use-rooms.ts";
 
-/** One channel, thread or direct room: what is said there, who is writing, and where to write. */
-export function PlaceView(props: {
-  who: PageSpeaker;
-  place: Room;
-  channel: Room | undefined;
-  thread: Thread | undefined;
-}): ReactNode {
-  const { who, place, channel, thread } = props;
-  const text = useText();
+interface PlaceViewProps {
+  readonly who: PageSpeaker;
+  readonly place: Room;
+  readonly channel: Room | undefined;
+  readonly thread: Thread | undefined;
+  readonly side: Side;
+  /** Whether the thread stands beside `place`, its channel, instead of the panel. */
+  readonly isBeside: boolean;
+}
+
+/**
+ * One channel, thread or direct room: what is said there, who is writing, and where to write. A
+ * wide page shows a thread beside its channel.
+ */
+export function PlaceView(props: PlaceViewProps): ReactNode {
+  const { who, place, channel, thread, side, isBeside } = props;
+  const open = isBeside && thread !== undefined ? thread : place;
   const agents = useAgents();
   const nameOf = useMemo(() => namesOf(agents.data), [agents.data]);
-  const side = useSide();
+  const { goal, jump, forget } = useGoal(open.id);
+  const panel = usePanel(side, { isBeside, onToggle: forget });
   useEffect(() => {
-    document.title = `${place.name} · dure`;
-  }, [place.name]);
+    document.title = `${open.name} · dure`;
+  }, [open.name]);
 
   // Who is mentioned must hear: the agents of the channel, where they are known.
   const members = channel?.members;
@@ -53,48 +63,192 @@ export function PlaceView(props: {
     () => (agents.data ?? []).filter(({ id }) => members?.includes(id) ?? true),
     [agents.data, members],
   );
+  const talk = (one: Room): TalkProps => ({
+    who,
+    place: one,
+    channel,
+    agents: agents.data ?? NOTHING,
+    mentionable,
+    nameOf,
+    goal: goal?.place === one.id ? goal : undefined,
+    onJump: (message) => jump(one.id, message),
+    onLeave: panel.leave,
+    onInspect: (message) => panel.inspect({ place: one.id, message }),
+  });
 
   return (
-    <div className="room split" data-panel={side.isColumn || undefined}>
-      <section className="column flush" aria-label={place.name}>
-        <PlaceHead place={place} channel={channel} nameOf={nameOf}>
-          <StopButton key={place.id} who={who} place={place} />
-          <ActionIcon
-            variant="subtle"
-            color="gray"
-            size="lg"
-            aria-label={side.isColumn ? text.rooms.panel.close : text.rooms.panel.open}
-            aria-expanded={side.isWide ? side.isColumn : side.isDrawerOpen}
-            onClick={side.toggle}
-          >
-            <IconLayoutSidebarRight size={19} stroke={1.7} />
-          </ActionIcon>
-        </PlaceHead>
-        <Banner who={who} place={place} />
-        <Talk
-          who={who}
-          place={place}
-          channel={channel}
-          agents={agents.data ?? NOTHING}
-          mentionable={mentionable}
-          nameOf={nameOf}
-        />
-      </section>
-      <PlaceSide side={side}>
-        <PlacePanel
-          who={who}
-          place={place}
-          channel={channel}
-          thread={thread}
-          agents={mentionable}
-          nameOf={nameOf}
-        />
-      </PlaceSide>
+    <div
+      className="room split"
+      data-panel={side.isColumn || isBeside || undefined}
+      data-beside={isBeside || undefined}
+    >
+      <Place {...talk(place)}>{!isBeside && <PanelButton panel={panel} />}</Place>
+      {isBeside && !panel.isOpen ? (
+        <Place {...talk(open)} isBeside>
+          <PanelButton panel={panel} />
+        </Place>
+      ) : (
+        <PlaceSide side={side} isColumn={panel.isOpen}>
+          {isBeside && <PanelHead panel={panel} />}
+          {panel.inspected !== undefined && (
+            <InspectedMessage
+              who={who}
+              place={panel.inspected.place}
+              id={panel.inspected.message}
+              nameOf={nameOf}
+              onClose={panel.leave}
+              onJump={(message) => {
+                const { inspected } = panel;
+                side.closeDrawer();
+                if (isBeside) panel.leave();
+                if (inspected !== undefined) jump(inspected.place, message);
+              }}
+            />
+          )}
+          <PlacePanel
+            who={who}
+            place={open}
+            channel={channel}
+            thread={thread}
+            agents={mentionable}
+            nameOf={nameOf}
+          />
+        </PlaceSide>
+      )}
     </div>
   );
 }
 
-function PlaceSide({ side, children }: { side: Side; children: ReactNode }): ReactNode {
+/** What is said in a place, under its name. */
+function Place({
+  isBeside = false,
+  children,
+  ...talk
+}: TalkProps & {
+  /** Its channel stands before it. */
+  readonly isBeside?: boolean;
+  readonly children: ReactNode;
+}): ReactNode {
+  const { who, place, channel, nameOf } = talk;
+  return (
+    <section className={`column flush ${isBeside ? "aside" : ""}`} aria-label={place.name}>
+      <PlaceHead place={place} channel={channel} nameOf={nameOf} isBeside={isBeside}>
+        <StopButton key={place.id} who={who} place={place} />
+        {children}
+      </PlaceHead>
+      <Banner who={who} place={place} />
+      <Talk key={place.id} {...talk} />
+    </section>
+  );
+}
+
+function PanelHead({ panel }: { panel: Panel }): ReactNode {
+  const words = useText().rooms.panel;
+  return (
+    <div className="room-head row between bar">
+      <h2>{words.label}</h2>
+      <PanelButton panel={panel} />
+    </div>
+  );
+}
+
+function PanelButton({ panel }: { panel: Panel }): ReactNode {
+  const words = useText().rooms.panel;
+  return (
+    <ActionIcon
+      variant="subtle"
+      color="gray"
+      size="lg"
+      aria-label={panel.isOpen ? words.close : words.open}
+      aria-expanded={panel.isExpanded}
+      onClick={panel.toggle}
+    >
+      <IconLayoutSidebarRight size={19} stroke={1.7} />
+    </ActionIcon>
+  );
+}
+
+/** A message that was picked, and where it stands. */
+interface Picked {
+  readonly place: string;
+  readonly message: string;
+}
+
+/** The column or drawer that says who is here; over a thread beside its channel when asked for. */
+interface Panel {
+  readonly isOpen: boolean;
+  readonly isExpanded: boolean;
+  readonly inspected: Picked | undefined;
+  readonly toggle: () => void;
+  readonly inspect: (picked: Picked) => void;
+  /** Leaves the picked message; false: none was. */
+  readonly leave: () => boolean;
+}
+
+function usePanel(
+  side: Side,
+  { isBeside, onToggle }: { readonly isBeside: boolean; readonly onToggle: () => void },
+): Panel {
+  const [inspected, setInspected] = useState<Picked>();
+  const [isOver, setOver] = useState(false);
+
+  return {
+    isOpen: isBeside ? isOver : side.isColumn,
+    isExpanded: isBeside ? isOver : side.isWide ? side.isColumn : side.isDrawerOpen,
+    inspected,
+    toggle: () => {
+      onToggle();
+      setInspected(undefined);
+      if (isBeside) setOver(!isOver);
+      else side.toggle();
+    },
+    inspect: (picked) => {
+      setInspected(picked);
+      if (isBeside) setOver(true);
+      else side.open();
+    },
+    leave: () => {
+      setInspected(undefined);
+      setOver(false);
+      return inspected !== undefined || isOver;
+    },
+  };
+}
+
+/** Other anchors are the page's own. */
+const MESSAGE_ID = /^message_/u;
+
+type PlaceGoal = Goal & { readonly place: string };
+
+/** The message that the address or a press leads to, and its place. The later of the two counts. */
+function useGoal(place: string): {
+  readonly goal: PlaceGoal | undefined;
+  readonly jump: (place: string, message: string) => void;
+  readonly forget: () => void;
+} {
+  const hash = useRouterState({ select: ({ location }) => location.hash });
+  const [pressed, setPressed] = useState<{ hash: string; goal: PlaceGoal | undefined }>();
+  const addressed = useMemo(
+    () => (MESSAGE_ID.test(hash) ? { place, id: hash } : undefined),
+    [hash, place],
+  );
+
+  return {
+    goal: pressed?.hash === hash ? pressed.goal : addressed,
+    jump: (at, id) => setPressed({ hash, goal: { place: at, id } }),
+    forget: () => setPressed({ hash, goal: undefined }),
+  };
+}
+
+function PlaceSide({
+  side,
+  isColumn,
+  children,
+}: {
+  side: Side;
+  isColumn: boolean;
+  children: ReactNode;
+}): ReactNode {
   const words = useText().rooms.panel;
   if (!side.isWide) {
     return (
@@ -107,13 +261,13 @@ function PlaceSide({ side, children }: { side: Side; children: ReactNode }): Rea
         closeButtonProps={{ "aria-label": words.close }}
         classNames={{ content: "drawer-panel column flush" }}
       >
-        {children}
+        <div className="grow scroll">{children}</div>
       </Drawer>
     );
   }
 
   return (
-    side.isColumn && (
+    isColumn && (
       <aside className="aside scroll" aria-label={words.label}>
         {children}
       </aside>
@@ -121,15 +275,21 @@ function PlaceSide({ side, children }: { side: Side; children: ReactNode }): Rea
   );
 }
 
+interface TalkProps {
+  readonly who: PageSpeaker;
+  readonly place: Room;
+  readonly channel: Room | undefined;
+  readonly agents: readonly RoomAgent[];
+  readonly mentionable: readonly RoomAgent[];
+  readonly nameOf: (agent: string) => string;
+  readonly goal: Goal | undefined;
+  readonly onJump: (message: string) => void;
+  readonly onInspect: (message: string) => void;
+  readonly onLeave: () => boolean;
+}
+
 /** What is said in a place, who is writing, and where to write. */
-function Talk(props: {
-  who: PageSpeaker;
-  place: Room;
-  channel: Room | undefined;
-  agents: readonly RoomAgent[];
-  mentionable: readonly RoomAgent[];
-  nameOf: (agent: string) => string;
-}): ReactNode {
+function Talk(props: TalkProps): ReactNode {
   const { who, place, channel, agents, mentionable, nameOf } = props;
   const { roomPosts } = useParts();
   const room = useRoom(place.id, { asPerson: who });
@@ -143,6 +303,8 @@ function Talk(props: {
   );
 
   const writers = room.writers.map(nameOf);
+  const { name } = useSpeaker();
+  const people = useMemo(() => peopleOf(messages, name), [messages, name]);
 
   return (
     <>
@@ -157,7 +319,14 @@ function Talk(props: {
           postings={postings}
           agents={agents}
           nameOf={nameOf}
-          onOlder={room.older}
+          room={room}
+          goal={props.goal}
+          onJump={props.onJump}
+          onInspect={props.onInspect}
+          onLeave={() => {
+            setReplyTo(undefined);
+            return replyTo !== undefined || props.onLeave();
+          }}
           onReply={mayWrite(place) ? setReplyTo : undefined}
         />
       )}
@@ -167,11 +336,21 @@ function Talk(props: {
         place={place}
         last={messages.at(-1)?.seq ?? 0}
         agents={mentionable}
+        people={people}
         replyTo={replyTo}
         onReplied={() => setReplyTo(undefined)}
       />
     </>
   );
+}
+
+/** Names of the people who wrote, the last one first, but for the reader. Pure. */
+function peopleOf(messages: readonly RoomMessage[], reader: string | undefined): readonly string[] {
+  const names = messages
+    .filter(({ authorKind }) => authorKind === "person")
+    .map(({ authorName }) => authorName)
+    .filter((name) => name !== reader);
+  return [...new Set(names.toReversed())];
 }
 
 /** Messages that are not there yet, or could not be read. */
@@ -219,14 +398,17 @@ function PlaceHead({
   place,
   channel,
   nameOf,
+  isBeside,
   children,
 }: {
   place: Room;
   channel: Room | undefined;
   nameOf: (agent: string) => string;
+  isBeside: boolean;
   children: ReactNode;
 }): ReactNode {
   const text = useText();
+  const Name = isBeside ? "h2" : "h1";
   const agents = useAgents();
   const agent =
     place.kind === "direct" ? agents.data?.find(({ id }) => id === place.agent) : undefined;
@@ -240,14 +422,18 @@ function PlaceHead({
           className="room-back icon-link"
           aria-label={text.rooms.backTo(channel?.name ?? text.rooms.channels)}
         >
-          <IconArrowLeft size={18} stroke={1.7} aria-hidden />
+          {isBeside ? (
+            <IconX size={18} stroke={1.7} aria-hidden />
+          ) : (
+            <IconArrowLeft size={18} stroke={1.7} aria-hidden />
+          )}
         </Link>
       ) : (
         <PlaceIcon place={place} />
       )}
-      <h1 className="room-name clip" title={place.name}>
+      <Name className="clip" title={place.name}>
         {place.name}
-      </h1>
+      </Name>
       {agent !== undefined && <OnlineDot agent={agent} />}
       {place.kind === "channel" && place.defaultAgent != null && (
         <span className="room-fact badge">
@@ -255,7 +441,7 @@ function PlaceHead({
         </span>
       )}
       {place.adapter !== "web" && (
-        <span className="room-fact badge">{text.rooms.on(place.adapter)}</span>
+        <span className="badge">{text.rooms.on(platformName(place.adapter))}</span>
       )}
       <div className="row flush top end rigid">{children}</div>
     </header>
@@ -263,12 +449,10 @@ function PlaceHead({
 }
 
 function PlaceIcon({ place }: { place: Room }): ReactNode {
-  const Icon =
-    place.adapter === "discord"
-      ? IconBrandDiscord
-      : place.kind === "direct"
-        ? IconMessage2
-        : IconHash;
+  if (place.adapter !== "web") {
+    return <PlatformIcon adapter={place.adapter} size={19} className="soft rigid" />;
+  }
+  const Icon = place.kind === "direct" ? IconMessage2 : IconHash;
   return <Icon size={19} stroke={1.7} className="soft rigid" aria-hidden />;
 }
 
@@ -405,7 +589,7 @@ function StopRow(row: {
 }): ReactNode {
   const words = useText().rooms.stop;
   return (
-    <div className="room-stop-row row top">
+    <div className="row top end">
       <Button size="compact-sm" variant="default" onClick={row.onClose}>
         {words.close}
       </Button>

@@ -5,6 +5,7 @@ import {
   useEffect,
   useId,
   useLayoutEffect,
+  useMemo,
   useRef,
   useState,
   type KeyboardEvent,
@@ -16,13 +17,20 @@ import { fitHeight, isComposing, takePasted } from "../chat/composer.tsx";
 import { useAttached, useDroppedFiles } from "../files/attached.ts";
 import { AttachButton, FileTray } from "../files/file-tray.tsx";
 import { useText } from "../language.tsx";
-import { mentionable, mentionBegun, mentionWritten } from "./mention.ts";
-import { plainOf, Portrait } from "./message-row.tsx";
+import { mentionable, mentionBegun, mentionWritten, plainOf, type Nameable } from "./mention.ts";
+import { mayWrite, Portrait } from "./message-row.tsx";
 import type { PageSpeaker } from "./room-data.ts";
+import { platformName } from "./platform.tsx";
 import { OnlineDot } from "./room-list.tsx";
 
+/** Whom `@` offers: an agent, or a person who was seen here. */
+interface Callable extends Nameable {
+  /** Undefined: a person. */
+  readonly agent?: RoomAgent | undefined;
+}
+
 /**
- * Where a message is written. `@` offers agents; Enter sends, but never while a syllable is being
+ * Where a message is written. `@` offers agents and people; Enter sends, but never while a syllable is being
  * composed.
  */
 export function RoomComposer(props: {
@@ -31,12 +39,15 @@ export function RoomComposer(props: {
   /** `seq` of the newest message. */
   last: number;
   agents: readonly RoomAgent[];
+  /** Names of people who wrote here. */
+  people: readonly string[];
   /** The message that is answered. */
   replyTo: RoomMessage | undefined;
   /** It was answered, or shall not be any more. */
   onReplied: () => void;
 }): ReactNode {
-  const { who, place, last, agents, replyTo, onReplied } = props;
+  const { who, place, last, agents, people, replyTo, onReplied } = props;
+  const candidates = useMemo(() => candidatesOf(agents, people), [agents, people]);
   const { roomPosts } = useParts();
   const { field, message, caret, setCaret, write, writeAt } = useDraft(place.id);
   const id = useId();
@@ -48,15 +59,15 @@ export function RoomComposer(props: {
     field.current?.focus();
   };
   useDroppedFiles(mayWrite(place) ? attach : undefined);
-  const { begun, offered, active, choose, dismiss } = useCandidates(message, caret, agents);
+  const { begun, offered, active, choose, dismiss } = useCandidates(message, caret, candidates);
   useEffect(() => {
     if (replyTo !== undefined) field.current?.focus();
   }, [field, replyTo]);
 
-  const take = (agent: RoomAgent): void => {
+  const take = (one: Callable): void => {
     if (begun === undefined) return;
 
-    const written = mentionWritten({ text: message, caret, begun }, agent, agents);
+    const written = mentionWritten({ text: message, caret, begun }, one, candidates);
     writeAt(written.text, written.caret);
     choose(0);
     field.current?.focus();
@@ -142,7 +153,7 @@ export function RoomComposer(props: {
         />
         <SendButton isEmpty={isEmpty || !attached.isReady} onSend={submit} />
       </div>
-      <Hints offered={offered.length} />
+      <Hints id={`${id}-hint`} offered={offered.length} />
     </div>
   );
 }
@@ -203,7 +214,7 @@ function Field({
   field: RefObject<HTMLTextAreaElement | null>;
   place: Room;
   message: string;
-  offered: readonly RoomAgent[];
+  offered: readonly Callable[];
   active: number;
   onWrite: (message: string, caret: number) => void;
   onCaret: (caret: number) => void;
@@ -224,23 +235,34 @@ function Field({
       onSelect={({ currentTarget }) => onCaret(currentTarget.selectionStart)}
       placeholder={words.placeholders[place.kind](place.name)}
       aria-label={words.label}
-      aria-describedby="room-composer-hint"
+      aria-describedby={`${id}-hint`}
       aria-autocomplete="list"
       aria-controls={chosen === undefined ? undefined : `${id}-list`}
-      aria-activedescendant={chosen === undefined ? undefined : `${id}-${chosen.id}`}
+      aria-activedescendant={chosen === undefined ? undefined : `${id}-${active}`}
       enterKeyHint="send"
     />
   );
 }
 
-/** Agents that are offered where a mention was begun, and the one that is chosen. */
+/** Pure. */
+function candidatesOf(
+  agents: readonly RoomAgent[],
+  people: readonly string[],
+): readonly Callable[] {
+  return [
+    ...agents.map((agent) => ({ id: agent.id, displayName: agent.displayName, agent })),
+    ...people.map((name) => ({ id: name, displayName: name })),
+  ];
+}
+
+/** Who is offered where a mention was begun, and the one that is chosen. */
 function useCandidates(
   message: string,
   caret: number,
-  agents: readonly RoomAgent[],
+  candidates: readonly Callable[],
 ): {
   readonly begun: ReturnType<typeof mentionBegun>;
-  readonly offered: readonly RoomAgent[];
+  readonly offered: readonly Callable[];
   readonly active: number;
   readonly choose: (index: number) => void;
   /** Nothing is offered for the mention that begins there. */
@@ -250,7 +272,7 @@ function useCandidates(
   const [dismissed, dismiss] = useState<number>();
   const begun = mentionBegun(message, caret);
   const isOffered = begun !== undefined && begun.from !== dismissed;
-  const offered = isOffered ? mentionable(begun.query, agents) : [];
+  const offered = isOffered ? mentionable(begun.query, candidates) : [];
 
   return { begun, offered, active: Math.min(chosen, offered.length - 1), choose, dismiss };
 }
@@ -270,11 +292,11 @@ function SendButton({ isEmpty, onSend }: { isEmpty: boolean; onSend: () => void 
   );
 }
 
-function Hints({ offered }: { offered: number }): ReactNode {
+function Hints({ id, offered }: { id: string; offered: number }): ReactNode {
   const words = useText().rooms.composer;
   return (
     <>
-      <p id="room-composer-hint" className="composer-hint meta">
+      <p id={id} className="composer-hint meta">
         {words.hint}
       </p>
       <p className="hidden-words" role="status">
@@ -306,12 +328,12 @@ function NoComposer({ place }: { place: Room }): ReactNode {
   const words = useText().rooms.composer;
   return (
     <p className="room-no-composer soft empty brief">
-      {place.state === "closed" ? words.closed : words.elsewhere(place.adapter)}
+      {place.state === "closed" ? words.closed : words.elsewhere(platformName(place.adapter))}
     </p>
   );
 }
 
-/** Agents that can be mentioned where the caret stands. */
+/** Who can be mentioned where the caret stands. */
 function Candidates({
   id,
   offered,
@@ -320,9 +342,9 @@ function Candidates({
   onPoint,
 }: {
   id: string;
-  offered: readonly RoomAgent[];
+  offered: readonly Callable[];
   active: number;
-  onTake: (agent: RoomAgent) => void;
+  onTake: (one: Callable) => void;
   onPoint: (index: number) => void;
 }): ReactNode {
   const text = useText();
@@ -333,24 +355,24 @@ function Candidates({
       role="listbox"
       aria-label={text.rooms.composer.candidates}
     >
-      {offered.map((agent, index) => (
+      {offered.map((one, index) => (
         <div
-          key={agent.id}
-          id={`${id}-${agent.id}`}
+          key={`${one.agent === undefined ? "person" : "agent"} ${one.id}`}
+          id={`${id}-${index}`}
           role="option"
           className="nav-item"
           aria-selected={index === active}
           tabIndex={-1}
           onPointerDown={(event) => {
             event.preventDefault(); // the field keeps the focus
-            onTake(agent);
+            onTake(one);
           }}
           onPointerMove={() => onPoint(index)}
         >
-          <Portrait name={agent.displayName} kind="agent" />
-          <span className="strong">{agent.displayName}</span>
-          <span className="soft small">{agent.id}</span>
-          <OnlineDot agent={agent} />
+          <Portrait name={one.displayName} kind={one.agent === undefined ? "person" : "agent"} />
+          <span className="strong">{one.displayName}</span>
+          <span className="soft small">{one.agent === undefined ? text.rooms.person : one.id}</span>
+          {one.agent !== undefined && <OnlineDot agent={one.agent} />}
         </div>
       ))}
     </div>
@@ -370,8 +392,8 @@ function Replying({
   return (
     <p className="room-replying small soft row" role="status">
       <IconCornerUpLeft size={14} aria-hidden />
-      <span>{text.rooms.replying(replyTo.authorName)}</span>
-      <span className="room-reply-words clip">{plainOf(replyTo, agents)}</span>
+      <span className="rigid">{text.rooms.replying(replyTo.authorName)}</span>
+      <span className="room-reply-words clip grow">{plainOf(replyTo, agents)}</span>
       <ActionIcon
         variant="subtle"
         color="gray"
@@ -383,9 +405,4 @@ function Replying({
       </ActionIcon>
     </p>
   );
-}
-
-/** On other platforms people write there themselves. */
-export function mayWrite(place: Room): boolean {
-  return place.adapter === "web" && place.state !== "closed";
 }

@@ -1,5 +1,5 @@
 import { Button, TextInput } from "@mantine/core";
-import { IconBrandDiscord, IconHash, IconSearch } from "@tabler/icons-react";
+import { IconHash, IconSearch } from "@tabler/icons-react";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Link, useNavigate, useParams } from "@tanstack/react-router";
 import type { Room, RoomAgent } from "dure/client";
@@ -10,6 +10,8 @@ import { useText } from "../language.tsx";
 import { ErrorWords } from "../problem.tsx";
 import { useIsGone } from "../server-watch.ts";
 import { lettersOf } from "./mention.ts";
+import { MessageSearch } from "./message-search.tsx";
+import { PlatformIcon, platformName } from "./platform.tsx";
 import { ROOM_KEYS, type PageSpeaker } from "./room-data.ts";
 import "./rooms.css";
 import { useAgents, useRoomList, useSpeaker, useThread } from "./use-rooms.ts";
@@ -28,8 +30,12 @@ export function RoomList(): ReactNode {
   if (asks || all === undefined) return null;
 
   const current = thread.data?.parent ?? place;
-  const fits = (name: string): boolean => lettersOf(name).includes(lettersOf(search.trim()));
-  const channels = all.filter((room) => room.kind === "channel" && fits(room.name));
+  const looksFor = search.trim();
+  const fits = (name: string): boolean => lettersOf(name).includes(lettersOf(looksFor));
+  const allChannels = all.filter((room) => room.kind === "channel");
+  const channels = allChannels.filter(({ name, adapter }) => fits(`${name} ${adapter}`));
+  const isOneOf = new Set(allChannels.map(({ adapter }) => adapter)).size;
+  const platforms = Map.groupBy(channels, ({ adapter }) => adapter);
   const known = (agents.data ?? []).filter((agent) =>
     agent.accounts.some(({ adapter }) => adapter === "web"),
   );
@@ -45,14 +51,17 @@ export function RoomList(): ReactNode {
         aria-label={text.rooms.search}
         leftSection={<IconSearch size={15} />}
       />
-      {search.trim() !== "" && channels.length + shown.length === 0 && (
-        <p className="soft small sessions-empty">{text.rooms.noMatch(search.trim())}</p>
+      {looksFor !== "" && channels.length + shown.length === 0 && (
+        <p className="soft small sessions-empty">{text.rooms.noMatch(looksFor)}</p>
       )}
-      {channels.length > 0 && (
-        <section>
-          <h2 className="rooms-title meta strong">{text.rooms.channels}</h2>
+      {[...platforms].map(([adapter, some]) => (
+        <section key={adapter}>
+          <h2 className="rooms-title meta strong row">
+            {isOneOf > 1 && <PlatformIcon adapter={adapter} size={14} />}
+            {isOneOf > 1 ? platformName(adapter, text.rooms.web) : text.rooms.channels}
+          </h2>
           <ul>
-            {channels.map((room) => (
+            {some.map((room) => (
               <li key={room.id}>
                 <RoomLink
                   room={room}
@@ -63,8 +72,9 @@ export function RoomList(): ReactNode {
             ))}
           </ul>
         </section>
-      )}
+      ))}
       {shown.length > 0 && <DirectRooms agents={shown} rooms={all} current={current} who={who} />}
+      {looksFor !== "" && <MessageSearch who={who} search={looksFor} agents={agents.data ?? []} />}
       {rooms.hasMore && (
         <Button variant="subtle" color="gray" size="compact-sm" onClick={rooms.more}>
           {text.rooms.more}
@@ -112,7 +122,7 @@ function PersonName({ name }: { name: string }): ReactNode {
   return (
     <p className="rooms-person meta cluster between">
       <span>{text.rooms.speakAs(name)}</span>
-      <Button variant="subtle" color="gray" size="compact-xs" onClick={() => personName.forget()}>
+      <Button variant="subtle" color="gray" size="compact-sm" onClick={() => personName.forget()}>
         {text.rooms.rename}
       </Button>
     </p>
@@ -128,7 +138,6 @@ function RoomLink({
   isCurrent: boolean;
   isThread: boolean;
 }): ReactNode {
-  const Icon = room.adapter === "discord" ? IconBrandDiscord : IconHash;
   return (
     <Link
       to="/rooms/$place"
@@ -137,7 +146,7 @@ function RoomLink({
       data-active={isCurrent || undefined}
       aria-current={isCurrent ? (isThread ? "true" : "page") : undefined}
     >
-      <Icon size={15} stroke={1.8} aria-hidden />
+      <IconHash size={14} stroke={1.8} aria-hidden />
       <span className="room-link-name clip grow">{room.name}</span>
       <UnreadMark count={isCurrent && !isThread ? 0 : (room.unread ?? 0)} />
     </Link>

@@ -9,6 +9,7 @@ import { useText } from "../language.tsx";
 import { ErrorWords } from "../problem.tsx";
 import { Prose } from "../prose.tsx";
 import "../panel/panel.css";
+import { useSide } from "../side.ts";
 import { PlaceView } from "./place-view.tsx";
 import type { PageSpeaker } from "./room-data.ts";
 import "./rooms.css";
@@ -33,6 +34,7 @@ function Rooms({ who }: { who: PageSpeaker }): ReactNode {
   const text = useText();
   const { place: id } = useParams({ strict: false });
   const rooms = useRoomList(who);
+  const side = useSide();
   const { data: all } = rooms;
   const { place, thread } = usePlace({ who, rooms: all, id });
   useNews(who);
@@ -47,13 +49,18 @@ function Rooms({ who }: { who: PageSpeaker }): ReactNode {
   if (all !== undefined && id === undefined) return <ToLastPlace first={all[0]?.id} />;
 
   if (place !== undefined) {
+    const channel = all?.find((one) => one.id === (place.parent ?? place.id));
+    const isBeside = side.isWide && place.kind === "thread" && channel !== undefined;
+    const shown = isBeside ? channel : place;
     return (
       <PlaceView
-        key={place.id}
+        key={shown.id}
         who={who}
-        place={place}
-        channel={all?.find((one) => one.id === (place.parent ?? place.id))}
+        place={shown}
+        channel={channel}
         thread={thread.data}
+        side={side}
+        isBeside={isBeside}
       />
     );
   }

@@ -3,11 +3,24 @@ import type { RoomsText } from "./text.ko.ts";
 
 export const en: RoomsText = {
   label: "Rooms",
-  search: "Find a room or an agent",
+  search: "Find rooms or messages",
   more: "More rooms",
+  web: "Web",
   channels: "Channels",
   direct: "Direct",
   noMatch: (query) => `No room matches “${query}”.`,
+  found: {
+    label: "Messages",
+    filters: "Which messages",
+    author: "Written by",
+    anyone: "Anyone",
+    people: "People",
+    time: "Written",
+    anyTime: "Any time",
+    days: (days) => (days === 1 ? "Last day" : `Last ${days} days`),
+    none: (query) => `No message matches “${query}”.`,
+    older: "Search older messages",
+  },
   unread: (count) =>
     count === 1 ? "1 unread message" : `${count.toLocaleString("en")} unread messages`,
   none: "This team has no rooms yet",
@@ -30,6 +43,10 @@ export const en: RoomsText = {
   backTo: (name) => `To the channel ${name}`,
   log: (name) => `Messages of ${name}`,
   older: "Show earlier messages",
+  later: "Show later messages",
+  messageGone: "That message is not in this room.",
+  linkTo: (moment) => `${moment}, link to this message`,
+  empty: "No messages yet",
   begin: {
     channel: (name) => `Write the first message in ${name}`,
     thread: () => "Write the first message in this thread",
@@ -67,6 +84,20 @@ export const en: RoomsText = {
     answered: "answered",
     working: "answering",
     toAnswer: "Show the answer",
+    ended: {
+      answered: "answered",
+      asked: "asked a person",
+      silent: "did not answer",
+      ended: "ended the talk",
+      left: "left",
+      empty: "had nothing to say",
+      stopped: "stopped",
+      failed: "could not answer",
+      refused: "was refused",
+      place_closed: "the room closed",
+      gathered: "answered with what followed",
+      deleted: "the message was deleted",
+    },
     unknown: "No reason was kept.",
   },
   composer: {
@@ -76,9 +107,9 @@ export const en: RoomsText = {
       thread: () => "Write in this thread",
       direct: (name) => `Write to ${name}`,
     },
-    hint: "@ calls an agent, Enter sends, Shift+Enter starts a new line",
+    hint: "@ calls an agent or a person, Enter sends, Shift+Enter starts a new line",
     send: "Send",
-    candidates: "Agents to mention",
+    candidates: "People and agents to mention",
     offered: (count) =>
       count === 1
         ? "1 candidate. Enter takes it."
@@ -126,6 +157,8 @@ export const en: RoomsText = {
   },
   panel: {
     label: "Threads and participants",
+    message: "Picked message",
+    closeMessage: "Close the picked message",
     open: "Show threads and participants",
     close: "Close threads and participants",
     threads: "Threads",

@@ -113,6 +113,9 @@ function KeyList({ onClose }: { onClose: () => void }): ReactNode {
     ["Shift+Enter", words.line],
     ["@", words.mention],
     ["↑ ↓", words.move],
+    ["J K", words.messages],
+    ["R", words.reply],
+    ["T", words.thread],
     ["Esc", words.leave],
   ];
 
@@ -205,8 +208,10 @@ function Palette({ onClose }: { onClose: () => void }): ReactNode {
 
 function useGo(): (found: FoundThing) => void {
   const navigate = useNavigate();
-  return ({ kind, id }) => {
+  return ({ kind, id, place = "" }) => {
     switch (kind) {
+      case "message":
+        return void navigate({ to: "/rooms/$place", params: { place }, hash: id });
       case "agent":
         return void navigate({ to: "/agents/$agent", params: { agent: id } });
       case "room":

@@ -5,8 +5,13 @@ export type OverPageKind = "palette" | "keys";
 export function shownBy(event: KeyboardEvent): OverPageKind | undefined {
   const { key, target } = event;
   if ((event.metaKey || event.ctrlKey) && key.toLowerCase() === "k") return "palette";
-  const isWriting =
+  return key === "?" && !isWriting(target) ? "keys" : undefined;
+}
+
+/** Whether a key that goes there writes something. */
+export function isWriting(target: EventTarget | null): boolean {
+  return (
     target instanceof HTMLElement &&
-    (target.isContentEditable || /^(?:INPUT|TEXTAREA|SELECT)$/u.test(target.tagName));
-  return key === "?" && !isWriting ? "keys" : undefined;
+    (target.isContentEditable || /^(?:INPUT|TEXTAREA|SELECT)$/u.test(target.tagName))
+  );
 }

@@ -3,15 +3,18 @@ import { useQuery } from "@tanstack/react-query";
 import { DureError } from "dure/client";
 import { useParts } from "../app-parts.tsx";
 import { useText } from "../language.tsx";
-import { lettersOf } from "../rooms/mention.ts";
+import { lettersOf, plainOf } from "../rooms/mention.ts";
+import { platformName } from "../rooms/platform.tsx";
 import { useAgents, useRoomList, useSpeaker } from "../rooms/use-rooms.ts";
 import { useFindWords } from "./palette-words.ts";
 
 /** Where one may go. */
 export interface FoundThing {
-  readonly kind: "page" | "agent" | "room" | "session" | "job" | "run" | "events";
+  readonly kind: "page" | "agent" | "room" | "message" | "session" | "job" | "run" | "events";
   /** Of a page: its path. */
   readonly id: string;
+  /** Of a message: its room. */
+  readonly place?: string | undefined;
   readonly words: string;
 }
 
@@ -46,6 +49,9 @@ export function useFound(written: string): readonly FoundThing[] {
   const sessions = useList("sessions", query, (signal) =>
     client.sessions({ search: query, limit: MOST }, { signal }),
   );
+  const messages = useList("messages", query, (signal) =>
+    client.rooms(who).search(query, { limit: MOST }, { signal }),
+  );
   const jobs = useList("jobs", "all", (signal) =>
     client.jobs.list({ limit: LOOKED_AT }, { signal }),
   );
@@ -60,7 +66,11 @@ export function useFound(written: string): readonly FoundThing[] {
       id,
       words: displayName,
     })),
-    ...(rooms.data ?? []).map(({ id, name }): FoundThing => ({ kind: "room", id, words: name })),
+    ...(rooms.data ?? []).map(({ id, name, adapter }): FoundThing => ({
+      kind: "room",
+      id,
+      words: adapter === "web" ? name : `${name} · ${platformName(adapter)}`,
+    })),
     ...jobs.map(({ jobId, topic, message, requesterName, targetName }): FoundThing => ({
       kind: "job",
       id: jobId,
@@ -77,6 +87,12 @@ export function useFound(written: string): readonly FoundThing[] {
       kind: "session",
       id: sessionId,
       words: title,
+    })),
+    ...messages.map(({ id, place, authorName, excerpt }): FoundThing => ({
+      kind: "message",
+      id,
+      place,
+      words: `${authorName}: ${plainOf({ text: excerpt, mentions: [] }, agents.data ?? [])}`,
     })),
     { kind: "events", id: query, words: words.inEvents(query) },
   ];

@@ -51,6 +51,7 @@ export const THREAD: Thread = {
   id: "thread_1",
   kind: "thread",
   parent: "web:general",
+  below: null,
   name: "로그인 검토",
   state: "open",
   participants: ["ruda"],
@@ -78,6 +79,8 @@ const WORDS: RoomMessage = {
   buttons: null,
   at: AT,
   editedAt: AT + 1,
+  deletedAt: null,
+  reactions: [],
   roles: [
     { agent: "ruda", role: "HANDLER", rank: "PRIMARY", because: "mentioned" },
     { agent: "eden", role: "OBSERVER", because: "others-mentioned" },

@@ -90,6 +90,7 @@ export type {
   MessageRole,
   Room,
   RoomAgent,
+  FoundMessage,
   RoomMessage,
   Stopped,
   Thread,

@@ -6,6 +6,7 @@ import type {
   AgentDetail,
   CollaborateAnswer,
   CollaborateRequest,
+  FoundMessage,
   Room,
   RoomAgent,
   RoomMessage,
@@ -77,6 +78,26 @@ export class RoomsClient {
     const path = `/v1/messages/${encodeURIComponent(id)}/reactions/${encodeURIComponent(emoji)}`;
     const method = isSet ? "PUT" : "DELETE";
     return this.#http.answer(method, `${path}${this.#query({})}`, undefined, options);
+  }
+
+  /**
+   * Messages that say `search`, of all rooms that this person may see, the newest first. A page may
+   * be empty and have a next one: the server reads so many messages at once.
+   */
+  search(
+    search: string,
+    filter: {
+      /** Name of a person, or id of an agent. */
+      author?: string | undefined;
+      authorKind?: RoomMessage["authorKind"] | undefined;
+      after?: number | undefined;
+      before?: number | undefined;
+      limit?: number | undefined;
+      cursor?: string | undefined;
+    } = {},
+    options: CallOptions = {},
+  ): Promise<Page<FoundMessage>> {
+    return this.#http.get(`/v1/messages${this.#query({ search, ...filter })}`, options);
   }
 
   /**

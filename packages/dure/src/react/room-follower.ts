@@ -1,5 +1,5 @@
 import { systemClock, type Cancel } from "../kernel/clock.ts";
-import type { DureError } from "../kernel/errors.ts";
+import { DureError } from "../kernel/errors.ts";
 import type { PlatformEvent, EventOf } from "../wire/events.ts";
 import { asDureError } from "./entries.ts";
 import type { DureHub } from "./hub.ts";
@@ -10,6 +10,7 @@ import {
   withNewer,
   withNewest,
   withOlder,
+  withPart,
   withoutWork,
   withWork,
   type Timeline,
@@ -83,9 +84,9 @@ export class RoomFollower implements Store<RoomView> {
     }
   }
 
-  /** Reads what was said since. Does nothing for a place that was never read. */
+  /** Reads what was said since. Does nothing for a place that was never read to its end. */
   async grow(): Promise<void> {
-    while (this.#view.timeline !== undefined) {
+    while (this.#view.timeline?.hasNewer === false) {
       const after = this.#view.timeline.messages.at(-1)?.seq ?? 0;
       const page = await this.#rooms.messages(this.#place, { after, limit: PAGE });
       this.#change((timeline) => withNewer(timeline, page));
@@ -100,6 +101,38 @@ export class RoomFollower implements Store<RoomView> {
 
     const page = await this.#rooms.messages(this.#place, { before: first.seq, limit: PAGE });
     this.#change((timeline) => withOlder(timeline, page));
+  }
+
+  /** Reads the messages behind a part from before, one page of them. */
+  async newer(): Promise<void> {
+    const last = this.#view.timeline?.messages.at(-1);
+    if (last === undefined) return;
+
+    const page = await this.#rooms.messages(this.#place, { after: last.seq, limit: PAGE });
+    this.#change((timeline) => withNewer(timeline, page));
+    await this.grow(); // what came while the last of them was read
+  }
+
+  /** Leaves a part from before for the newest messages. */
+  async newest(): Promise<void> {
+    this.#show({ timeline: undefined, problem: undefined });
+    await this.load();
+  }
+
+  /** Reads what stands around a message, unless it is held. Rejects for one that is not here. */
+  async around(id: string): Promise<void> {
+    const isHeld = (): boolean =>
+      this.#view.timeline?.messages.some((message) => message.id === id) === true;
+    if (isHeld()) return;
+
+    const { seq, place } = await this.#rooms.message(id);
+    const after = Math.max(0, seq - PAGE / 2);
+    const page = await this.#rooms.messages(place, { after, limit: PAGE });
+    if (place === this.#place) this.#change((timeline) => withPart(timeline, page));
+    if (isHeld()) return;
+    throw new DureError("ROOM_MESSAGE_UNKNOWN", `Message ${id} is not in ${this.#place}.`, {
+      class: "not-found",
+    });
   }
 
   #begin(): void {

@@ -25,6 +25,12 @@ export interface UsedRoom {
   readonly post: (text: string, options?: PostOptions) => Promise<string>;
   /** Reads messages before the oldest one. */
   readonly older: () => Promise<void>;
+  /** Reads one page behind the last one, where `timeline.hasNewer`. */
+  readonly newer: () => Promise<void>;
+  /** Goes from a part from before to the newest messages. */
+  readonly newest: () => Promise<void>;
+  /** Reads what stands around a message. Rejects where the room has it not. */
+  readonly around: (message: string) => Promise<void>;
   /** Reads the newest messages anew. */
   readonly reload: () => Promise<void>;
 }
@@ -45,7 +51,14 @@ export function useRoom(place: string, { asPerson }: UseRoomOptions = {}): UsedR
     const post = (text: string, options: PostOptions = {}): Promise<string> =>
       posted(hub.client.rooms(asPerson).post(place, { text, ...options }), room);
 
-    return { post, older: () => room.older(), reload: () => room.load() };
+    return {
+      post,
+      older: () => room.older(),
+      newer: () => room.newer(),
+      newest: () => room.newest(),
+      around: (message: string) => room.around(message),
+      reload: () => room.load(),
+    };
   }, [hub, room, place, asPerson]);
 
   const messages = timeline?.messages ?? NOTHING;

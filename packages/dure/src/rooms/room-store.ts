@@ -19,7 +19,15 @@ import {
 } from "./place.ts";
 import { isHandOverName } from "./text.ts";
 import type { NewPlatformEvent } from "../wire/events.ts";
-import type { PlaceState, MessageMark, AuthorKind, Delivery, Rank, Role } from "../kernel/rooms.ts";
+import type {
+  AuthorKind,
+  Delivery,
+  HandlingOutcome,
+  MessageMark,
+  PlaceState,
+  Rank,
+  Role,
+} from "../kernel/rooms.ts";
 import type { RoomMessage } from "../wire/rooms.ts";
 import type { RetentionRule } from "../durable/retention.ts";
 
@@ -217,6 +225,8 @@ export interface StoredRole {
   readonly at: number;
   /** The message that answered. */
   readonly answer?: string | undefined;
+  /** How the work ended, where it did without an answer. */
+  readonly outcome?: HandlingOutcome | undefined;
 }
 
 export interface NewHandling {
@@ -261,14 +271,17 @@ export function shownMessage(
   { roles, ...message }: StoredMessage,
   reactions: RoomMessage["reactions"] = [],
 ): RoomMessage {
-  const list = Object.entries(roles).map(([agent, { role, rank, because, at, answer }]) => ({
-    agent,
-    role,
-    because,
-    rank: rank || undefined,
-    observedAt: role === "OBSERVER" ? at : undefined,
-    answeredBy: answer,
-  }));
+  const list = Object.entries(roles).map(
+    ([agent, { role, rank, because, at, answer, outcome }]) => ({
+      agent,
+      role,
+      because,
+      rank: rank || undefined,
+      observedAt: role === "OBSERVER" ? at : undefined,
+      answeredBy: answer,
+      outcome,
+    }),
+  );
   return { ...message, roles: list, reactions };
 }
 

@@ -13,7 +13,7 @@ import type { RouteApp, ServerParts } from "./server.ts";
 import { viewOf } from "./tenants.ts";
 import { onWire } from "../kernel/wire.ts";
 import { onlyDefined } from "../kernel/json.ts";
-import type { AgentJson, RoomJson } from "../wire/rooms.ts";
+import type { AgentJson, FoundMessageJson, RoomJson } from "../wire/rooms.ts";
 import { NOTHING } from "../wire/shared.ts";
 import {
   AgentParams,
@@ -23,8 +23,10 @@ import {
   CollaborateBody,
   CollaborateJson,
   DirectBody,
+  FoundMessagesAnswer,
   MessageJson,
   MessagesAnswer,
+  MessageSearchQuery,
   MessagesQuery,
   ObservationsAnswer,
   ObservationsQuery,
@@ -80,6 +82,7 @@ export const roomRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, { room
   readMessages(app, rooms);
   postMessage(app, rooms);
   markRead(app, rooms);
+  searchMessages(app, rooms);
   readMessage(app, rooms);
   editMessage(app, rooms);
   deleteMessage(app, rooms);
@@ -230,6 +233,32 @@ function markRead(app: RouteApp, rooms: Rooms): void {
       await rooms.reader.read(who, id, request.body.seq);
 
       return reply.code(204).send(null);
+    },
+  );
+}
+
+function searchMessages(app: RouteApp, rooms: Rooms): void {
+  app.get(
+    "/v1/messages",
+    {
+      config,
+      schema: {
+        tags: ["rooms"],
+        summary: "Messages that say something, of all that the caller may see, the newest first",
+        querystring: MessageSearchQuery,
+        response: { 200: FoundMessagesAnswer, ...problems(400, 401, 403) },
+      },
+    },
+    async (request) => {
+      const { search, author_kind, as_person, ...filter } = request.query;
+      const query = { ...filter, text: search, authorKind: author_kind };
+      const who = personOf(request, rooms, as_person);
+      const { items, nextCursor } = await rooms.reader.search(query, who);
+
+      return {
+        items: items.map((item) => onWire<z.output<typeof FoundMessageJson>>(item)),
+        next_cursor: nextCursor,
+      };
     },
   );
 }

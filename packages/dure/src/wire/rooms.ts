@@ -59,6 +59,35 @@ export const RoomsQuery = AsPerson.extend({
   limit: z.coerce.number().int().min(1).max(200).optional().meta({ description: "Default 50." }),
   cursor: z.string().max(500).optional().meta({ description: "`next_cursor` of the page before." }),
 });
+export const MessageSearchQuery = AsPerson.extend({
+  search: z
+    .string()
+    .trim()
+    .min(1)
+    .max(200)
+    .meta({ description: "Words as they stand in the message, in any case." }),
+  author: z
+    .string()
+    .min(1)
+    .max(200)
+    .optional()
+    .meta({ description: "Name of a person, or id of an agent." }),
+  author_kind: z.enum(AUTHOR_KINDS).optional(),
+  after: z.coerce.number().min(0).optional().meta({
+    description: "Said at this moment or later, milliseconds since the epoch.",
+  }),
+  before: z.coerce.number().min(0).optional().meta({ description: "Said before this moment." }),
+  limit: z.coerce.number().int().min(1).max(50).optional().meta({ description: "Default 20." }),
+  cursor: z
+    .string()
+    .max(500)
+    .optional()
+    .meta({
+      description:
+        "`next_cursor` of the page before. A call reads 20,000 messages, so a page may be empty and " +
+        "have a next one.",
+    }),
+});
 export const ThreadsQuery = AsPerson.extend({
   before: z.coerce.number().min(0).optional().meta({
     description: "`active_at` of the last one of a page: gives those that were last active before.",
@@ -165,6 +194,10 @@ const RoleJson = z
     because: z.string(),
     observed_at: time.optional(),
     answered_by: z.string().optional().meta({ description: "The message that answered." }),
+    outcome: z
+      .enum(HANDLING_OUTCOMES)
+      .optional()
+      .meta({ description: "How it ended without an answer; absent as long as it has not." }),
   })
   .meta({ description: "What one agent did with one message, and why." });
 
@@ -207,6 +240,17 @@ export const MessageJson = z.looseObject({
   reactions: z
     .array(z.object({ emoji: z.string(), count: z.number(), own: z.boolean() }))
     .meta({ description: "Signs of people below it, the oldest first; `own`: the caller's too." }),
+});
+
+export const FoundMessageJson = z.object({
+  id: z.string(),
+  place: z.string(),
+  place_name: z.string(),
+  author: z.string(),
+  author_kind: z.enum(AUTHOR_KINDS),
+  author_name: z.string(),
+  excerpt: z.string().meta({ description: "Up to 180 characters around the words." }),
+  at: time,
 });
 
 export const ObservationJson = z.object({
@@ -329,6 +373,7 @@ export const PostedAnswer = z.object({
   message_id: z.string(),
   place: z.string().meta({ description: "The room or thread where it stands." }),
 });
+export const FoundMessagesAnswer = pageOf(FoundMessageJson);
 export const ThreadsAnswer = z.object({ items: z.array(ThreadJson) });
 export const ResumedAnswer = z.object({ state: z.enum(PLACE_STATES) });
 export const ObservationsAnswer = z.object({ items: z.array(ObservationJson) });
@@ -346,6 +391,8 @@ export type Thread = FromWire<z.output<typeof ThreadJson>>;
  * unless the platform refused it. `buttons` is null without any.
  */
 export type RoomMessage = FromWire<z.output<typeof MessageJson>>;
+/** A message that a search found. */
+export type FoundMessage = FromWire<z.output<typeof FoundMessageJson>>;
 /** What one agent is to one message, and why. */
 export type MessageRole = RoomMessage["roles"][number];
 /** What a stop has ended. */

@@ -274,6 +274,7 @@ describe("good calls", () => {
     await expectGood("POST /v1/rooms/web:general/stop", 200, { body: {} });
     await expectGood("POST /v1/rooms/web:general/retry", 204, { body: {} });
     await expectGood(`DELETE /v1/threads/${thread_id}/participants/eden`, 204);
+    await expectGood("GET /v1/messages?search=로그인&limit=5", 200);
     await expectGood("GET /v1/observations", 200);
     await expectGood("GET /v1/agents", 200);
     await expectGood("GET /v1/agents/eden", 200);
@@ -631,6 +632,9 @@ test.each([
   ["POST /v1/rooms/nowhere/stop", 404, { body: {} }],
   ["POST /v1/rooms/nowhere/retry", 404, { body: {} }],
   ["DELETE /v1/threads/nothing/participants/eden", 404],
+  ["GET /v1/messages?search=x", 401, { token: null }],
+  ["GET /v1/messages?search=%20", 400],
+  ["GET /v1/messages?search=x&cursor=nothing", 400],
   ["GET /v1/observations", 401, { token: null }],
   ["GET /v1/agents", 401, { token: null }],
   ["GET /v1/agents/gone", 404],

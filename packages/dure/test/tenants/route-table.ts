@@ -550,6 +550,12 @@ export const ROUTES: Readonly<Record<string, Row>> = {
     own: "404 PARTICIPANT_UNKNOWN",
     absent: PLACE,
   },
+  "GET /v1/messages": {
+    scope: "rooms",
+    names: "list",
+    call: at(`/v1/messages?search=${encodeURIComponent("우리끼리만")}`),
+    own: "200",
+  },
   "GET /v1/observations": {
     scope: "rooms",
     names: "list",

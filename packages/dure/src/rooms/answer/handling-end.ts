@@ -279,7 +279,9 @@ const ANSWERED = {
   name: "handling.answered",
   text: `
     update dure.room_messages
-    set roles = jsonb_set(roles, array[$2::text, 'answer'], to_jsonb($3::text))
+    set roles = jsonb_set(
+      roles #- array[$2::text, 'outcome'], array[$2::text, 'answer'], to_jsonb($3::text)
+    )
     where id in (select message from dure.handlings where id = $1 or gathered_by = $1)
       and roles ? $2::text`,
 };

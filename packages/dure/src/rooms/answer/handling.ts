@@ -112,7 +112,10 @@ export interface UnsaidHandling extends Handled {
   readonly preview: string | null;
 }
 
-/** Tells that a handling has ended, and with it those of the messages that it has gathered. */
+/**
+ * Tells that a handling has ended, and with it those of the messages that it has gathered; without an
+ * answer their messages keep how.
+ */
 export async function emitHandled(
   tx: Transaction,
   setting: EndedSetting,
@@ -133,6 +136,10 @@ export async function emitHandled(
     turn,
     data: { message, outcome, answer, parent: place.parent },
   }));
+  if (answer === null) {
+    const messages = events.map(({ data }) => data.message);
+    await tx.query(ENDED_UNSAID, [messages, agent, outcome]);
+  }
   await store.emit(tx, events);
   if (outcome !== "deleted") await takeSignAway(tx, setting, place, { handling, answer, outcome });
 }
@@ -189,6 +196,13 @@ const GATHERED = {
     set answer = $2
     where gathered_by = $1
     returning message`,
+};
+const ENDED_UNSAID = {
+  name: "handling.ended_unsaid",
+  text: `
+    update dure.room_messages
+    set roles = jsonb_set(roles, array[$2::text, 'outcome'], to_jsonb($3::text))
+    where id = any($1) and roles ? $2::text`,
 };
 
 /** Takes away what was shown of a handling that was ended from outside, and tells its end. */

@@ -8,12 +8,20 @@ import { LOST_AT, stateOf } from "../in/accounts.ts";
 import { deafIn } from "../in/unreadable-places.ts";
 import type { Directory } from "../directory.ts";
 import { channelPlaceId, namesIn } from "../named-place.ts";
+import { searchMessages, type MessageQuery } from "./message-search.ts";
 import { recentAnswers, type RecentAnswer } from "./recent-answers.ts";
 import type { RoomPerson } from "./room-person.ts";
 import type { RoomLimits } from "../limits.ts";
 import { placeOf, shownPlace, type PlaceRow, type ShownPlace } from "../place.ts";
 import { messageOf, type MessageRow, type StoredMessage } from "../room-store.ts";
-import type { Observation, Room, RoomAgent, RoomMessage, Thread } from "../../wire/rooms.ts";
+import type {
+  FoundMessage,
+  Observation,
+  Room,
+  RoomAgent,
+  RoomMessage,
+  Thread,
+} from "../../wire/rooms.ts";
 import type { AccountState } from "../../kernel/rooms.ts";
 
 export type RoomSummary = ShownPlace & Required<Room>;
@@ -274,6 +282,11 @@ export class RoomReader {
     options: { who: RoomPerson; limit: number },
   ): Promise<readonly RecentAnswer[]> {
     return recentAnswers(this.#database, agent, options);
+  }
+
+  /** Messages that say something, wherever the person may see them. */
+  search(query: MessageQuery, who: RoomPerson): Promise<RowPage<FoundMessage>> {
+    return searchMessages(this.#database, query, who);
   }
 
   async read(who: { tenant: string; person: string }, place: string, seq: number): Promise<void> {
