@@ -22,6 +22,7 @@ import { mayWrite, MessageRow, Portrait, RoomText } from "./message-row.tsx";
 import { ROOM_KEYS, type PageSpeaker } from "./room-data.ts";
 import type { Posting } from "./room-posts.ts";
 import { standOf } from "./stand-of.ts";
+import { useWorkWords } from "./work-words.ts";
 
 /** Of the words of a message: what was handed over goes on there. */
 const THREAD_LINK = '.markdown a[href^="/rooms/"]';
@@ -54,6 +55,7 @@ interface MessageLogProps {
 export function MessageLog(props: MessageLogProps): ReactNode {
   const { who, place, channel, timeline, postings, agents, nameOf, room } = props;
   const text = useText();
+  const words = useWorkWords();
   const { messages, hasOlder, hasNewer } = timeline;
   const last = messages.at(-1)?.seq ?? 0;
   const [unreadFrom] = useState(() => firstUnread(timeline, place.unread ?? 0));
@@ -91,7 +93,7 @@ export function MessageLog(props: MessageLogProps): ReactNode {
     >
       {isMissing && (
         <p className="room-older soft small" role="status">
-          {text.rooms.messageGone}
+          {words.messageGone}
         </p>
       )}
       {hasOlder && <MoreButton words={text.rooms.older} onPress={room.older} />}
@@ -104,7 +106,7 @@ export function MessageLog(props: MessageLogProps): ReactNode {
           <PostingRow key={posting.clientId} posting={posting} agents={agents} />
         ))}
       </ol>
-      {hasNewer && <MoreButton words={text.rooms.later} onPress={room.newer} />}
+      {hasNewer && <MoreButton words={words.later} onPress={room.newer} />}
       {(!following || hasNewer) && (
         <button
           type="button"

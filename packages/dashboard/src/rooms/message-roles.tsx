@@ -13,6 +13,7 @@ import { AgentLink } from "../agents/agent-link.tsx";
 import { useLanguage, useText } from "../language.tsx";
 import type { Language } from "../words.ts";
 import type { RoomsText } from "./text.ko.ts";
+import { useWorkWords, type WorkWords } from "./work-words.ts";
 
 interface RolesProps {
   readonly message: RoomMessage;
@@ -30,6 +31,7 @@ export function RoleMark({
   ...props
 }: RolesProps & { readonly onOpen: () => void }): ReactNode {
   const { text, language } = useLanguage();
+  const words = useRoleWords();
   const { working, message, nameOf } = props;
   const handlers = rankedOf(message.roles);
   const observers = observersOf(message.roles);
@@ -40,7 +42,7 @@ export function RoleMark({
   const lines = [
     ...handlers.map(
       (role) =>
-        `${nameOf(role.agent)} ${wordsOf(role, props, text.rooms)}. ${reasonOf(role, text.rooms, language)}`,
+        `${nameOf(role.agent)} ${wordsOf(role, props, words)}. ${reasonOf(role, text.rooms, language)}`,
     ),
     ...(observers.length === 0
       ? []
@@ -79,6 +81,7 @@ export function MessageRoles({
   ...props
 }: RolesProps & { readonly onJump: (message: string) => void }): ReactNode {
   const { text, language } = useLanguage();
+  const words = useRoleWords();
   const { message, nameOf } = props;
   const handlers = rankedOf(message.roles);
 
@@ -91,7 +94,7 @@ export function MessageRoles({
               <AgentLink id={role.agent} className="agent-link plain strong">
                 {nameOf(role.agent)}
               </AgentLink>
-              <span className="badge">{wordsOf(role, props, text.rooms)}</span>
+              <span className="badge">{wordsOf(role, props, words)}</span>
               {role.answeredBy !== undefined && (
                 <Button size="compact-sm" variant="subtle" onClick={() => onJump(role.answeredBy!)}>
                   {text.rooms.roles.toAnswer}
@@ -150,9 +153,15 @@ function wholeStandOf(handlers: readonly MessageRole[], working: RolesProps["wor
   return STANDS.find((stand) => stands.includes(stand)) ?? "heard";
 }
 
+type RoleWords = RoomsText["roles"] & Pick<WorkWords, "ended">;
+
+function useRoleWords(): RoleWords {
+  const { ended } = useWorkWords();
+  return { ...useText().rooms.roles, ended };
+}
+
 /** Such as `담당 · 먼저 · 답함`. Whose work ended without an answer is not in charge any more. Pure. */
-function wordsOf(role: MessageRole, { message, working }: RolesProps, rooms: RoomsText): string {
-  const words = rooms.roles;
+function wordsOf(role: MessageRole, { message, working }: RolesProps, words: RoleWords): string {
   const stand = standOfRole(role, working);
   if (stand === "heard") return words.OBSERVER;
   if (stand === "ended" && role.outcome !== undefined) return words.ended[role.outcome];

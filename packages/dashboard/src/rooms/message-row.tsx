@@ -20,6 +20,7 @@ import { momentOf, whenOf } from "../when.ts";
 import { mentionChips, plainOf } from "./mention.ts";
 import { RoleMark } from "./message-roles.tsx";
 import type { PageSpeaker } from "./room-data.ts";
+import { useWorkWords } from "./work-words.ts";
 import { useEscalations, useIsAdmin, useSpeaker } from "./use-rooms.ts";
 
 interface MessageRowProps {
@@ -110,7 +111,8 @@ function TimeLink(props: {
   onJump: (message: string) => void;
 }): ReactNode {
   const { message, isHidden = false, onJump } = props;
-  const { text, language } = useLanguage();
+  const { language } = useLanguage();
+  const words = useWorkWords();
   const moment = momentOf(message.at, language);
 
   return (
@@ -120,7 +122,7 @@ function TimeLink(props: {
       hash={message.id}
       className={`room-message-time meta plain ${isHidden ? "shown-on-hover" : ""}`}
       title={moment}
-      aria-label={text.rooms.linkTo(moment)}
+      aria-label={words.linkTo(moment)}
       onClick={() => onJump(message.id)}
     >
       <time dateTime={new Date(message.at).toISOString()}>{whenOf(message.at, language)}</time>

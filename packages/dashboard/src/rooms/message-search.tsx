@@ -10,6 +10,7 @@ import { ErrorWords } from "../problem.tsx";
 import { whenOf } from "../when.ts";
 import { plainOf } from "./mention.ts";
 import type { PageSpeaker } from "./room-data.ts";
+import { useWorkWords } from "./work-words.ts";
 
 /** The server is asked when the search has rested for this long, milliseconds. */
 const REST_MS = 250;
@@ -26,7 +27,7 @@ export function MessageSearch(props: {
 }): ReactNode {
   const { who, search, agents } = props;
   const text = useText();
-  const words = text.rooms.found;
+  const words = useWorkWords().found;
   const [author, setAuthor] = useState("");
   const [days, setDays] = useState("");
   const [asked] = useDebouncedValue(search, REST_MS);

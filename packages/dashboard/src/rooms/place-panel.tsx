@@ -16,6 +16,7 @@ import { MessageRoles } from "./message-roles.tsx";
 import { Portrait } from "./message-row.tsx";
 import { ROOM_KEYS, type PageSpeaker } from "./room-data.ts";
 import { OnlineDot, UnreadMark } from "./room-list.tsx";
+import { useWorkWords } from "./work-words.ts";
 import { useAgents, useThreads } from "./use-rooms.ts";
 
 /**
@@ -85,21 +86,21 @@ export function InspectedMessage(props: {
   onJump: (message: string) => void;
 }): ReactNode {
   const { who, place, id, nameOf, onClose, onJump } = props;
-  const text = useText();
+  const words = useWorkWords().picked;
   const { timeline } = useRoom(place, { asPerson: who });
   const agents = useAgents();
   const message = timeline?.messages.find((one) => one.id === id);
   if (message === undefined) return null;
 
   return (
-    <section className="room-picked stack" aria-label={text.rooms.panel.message}>
+    <section className="room-picked stack" aria-label={words.label}>
       <div className="row between">
-        <h2 className="panel-title small soft strong">{text.rooms.panel.message}</h2>
+        <h2 className="panel-title small soft strong">{words.label}</h2>
         <ActionIcon
           variant="subtle"
           color="gray"
           size="sm"
-          aria-label={text.rooms.panel.closeMessage}
+          aria-label={words.close}
           onClick={onClose}
         >
           <IconX size={14} />

@@ -29,6 +29,7 @@ import { PlatformIcon, platformName } from "./platform.tsx";
 import { namesOf, type PageSpeaker } from "./room-data.ts";
 import { OnlineDot } from "./room-list.tsx";
 import { unseenOf } from "./room-posts.ts";
+import { useWorkWords, type WorkWords } from "./work-words.ts";
 import { useAgents, useSpeaker } from "./use-rooms.ts";
 
 interface PlaceViewProps {
@@ -525,7 +526,7 @@ function Banner({ who, place }: { who: PageSpeaker; place: Room }): ReactNode {
 
 /** Ends what runs in a place, after a question: answers, requests, jobs. */
 function StopButton({ who, place }: { who: PageSpeaker; place: Room }): ReactNode {
-  const words = useText().rooms.stop;
+  const words = useWorkWords().stop;
   const { client } = useParts();
   const queries = useQueryClient();
   const [isOpen, setOpen] = useState(false);
@@ -587,7 +588,7 @@ function StopRow(row: {
   onClose: () => void;
   onStop: () => void;
 }): ReactNode {
-  const words = useText().rooms.stop;
+  const words = useWorkWords().stop;
   return (
     <div className="row top end">
       <Button size="compact-sm" variant="default" onClick={row.onClose}>
@@ -602,7 +603,7 @@ function StopRow(row: {
   );
 }
 
-type StopWords = ReturnType<typeof useText>["rooms"]["stop"];
+type StopWords = WorkWords["stop"];
 
 function endedWords({ answers, requests, jobs }: Stopped, words: StopWords): string {
   const ended = [

@@ -22,6 +22,7 @@ import { mayWrite, Portrait } from "./message-row.tsx";
 import type { PageSpeaker } from "./room-data.ts";
 import { platformName } from "./platform.tsx";
 import { OnlineDot } from "./room-list.tsx";
+import { useWorkWords } from "./work-words.ts";
 
 /** Whom `@` offers: an agent, or a person who was seen here. */
 interface Callable extends Nameable {
@@ -222,7 +223,7 @@ function Field({
   onFocus: () => void;
   onKeyDown: (event: KeyboardEvent) => void;
 }): ReactNode {
-  const words = useText().rooms.composer;
+  const words = useWorkWords().composer;
   const chosen = offered[active];
 
   return (
@@ -278,12 +279,12 @@ function useCandidates(
 }
 
 function SendButton({ isEmpty, onSend }: { isEmpty: boolean; onSend: () => void }): ReactNode {
-  const text = useText();
+  const words = useWorkWords();
   return (
     <ActionIcon
       size={36}
       radius="xl"
-      aria-label={text.rooms.composer.send}
+      aria-label={words.composer.send}
       disabled={isEmpty}
       onClick={onSend}
     >
@@ -293,7 +294,7 @@ function SendButton({ isEmpty, onSend }: { isEmpty: boolean; onSend: () => void 
 }
 
 function Hints({ id, offered }: { id: string; offered: number }): ReactNode {
-  const words = useText().rooms.composer;
+  const words = useWorkWords().composer;
   return (
     <>
       <p id={id} className="composer-hint meta">
@@ -325,7 +326,7 @@ function decideKey(
 }
 
 function NoComposer({ place }: { place: Room }): ReactNode {
-  const words = useText().rooms.composer;
+  const words = useWorkWords().composer;
   return (
     <p className="room-no-composer soft empty brief">
       {place.state === "closed" ? words.closed : words.elsewhere(platformName(place.adapter))}
@@ -348,12 +349,13 @@ function Candidates({
   onPoint: (index: number) => void;
 }): ReactNode {
   const text = useText();
+  const words = useWorkWords();
   return (
     <div
       className="mention-list card"
       id={`${id}-list`}
       role="listbox"
-      aria-label={text.rooms.composer.candidates}
+      aria-label={words.composer.candidates}
     >
       {offered.map((one, index) => (
         <div
