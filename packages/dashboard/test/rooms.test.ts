@@ -701,7 +701,7 @@ test.each([390, 1_360])(
     await messageWith(page, "세움의 답입니다").waitFor();
     const asked = messageWith(page, `${width} 아주 긴 물음이에요`);
     await asked.hover();
-    await asked.locator(".room-message-reply").click();
+    await asked.getByRole("button", { name: /^(?:Reply to|.*답장)/ }).click();
     await say(page, `@다짐 ${width} 위의 물음에 붙이는 말`);
 
     const quote = messageWith(page, `${width} 위의 물음에 붙이는 말`).locator(".room-reply");

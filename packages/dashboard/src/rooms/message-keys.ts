@@ -2,12 +2,13 @@ import { useEffect, useEffectEvent, type RefObject } from "react";
 import { isWriting } from "../shell/find-keys.ts";
 
 /** What a key does with the messages of a room. */
-type MessageDeed = "next" | "previous" | "reply" | "thread" | "leave";
+type MessageDeed = "next" | "previous" | "reply" | "edit" | "thread" | "leave";
 
 const DEEDS: Readonly<Record<string, MessageDeed>> = {
   j: "next",
   k: "previous",
   r: "reply",
+  e: "edit",
   t: "thread",
   Escape: "leave",
 };
@@ -15,6 +16,7 @@ const DEEDS: Readonly<Record<string, MessageDeed>> = {
 /** What a page does with a message that has the focus. */
 interface MessageDeeds {
   readonly reply: (message: string) => void;
+  readonly edit: (message: string) => void;
   readonly thread: (message: string) => void;
   /** Closes what is open; false: nothing was. */
   readonly leave: () => boolean;

@@ -17,11 +17,13 @@ import { useParts } from "../app-parts.tsx";
 import { useFollowEnd } from "../follow-end.ts";
 import { useLanguage, useText } from "../language.tsx";
 import { ErrorWords } from "../problem.tsx";
+import type { Answering } from "./message-deeds.tsx";
 import { useMessageKeys } from "./message-keys.ts";
 import { mayWrite, MessageRow, Portrait, RoomText } from "./message-row.tsx";
 import { ROOM_KEYS, type PageSpeaker } from "./room-data.ts";
 import type { Posting } from "./room-posts.ts";
 import { standOf } from "./stand-of.ts";
+import { useSpeaker } from "./use-rooms.ts";
 import { useWorkWords } from "./work-words.ts";
 
 /** Of the words of a message: what was handed over goes on there. */
@@ -45,7 +47,7 @@ interface MessageLogProps {
   readonly room: Pick<UsedRoom, "older" | "newer" | "newest" | "around">;
   readonly goal: Goal | undefined;
   readonly onJump: (message: string) => void;
-  readonly onReply: ((message: RoomMessage) => void) | undefined;
+  readonly onAnswer: ((answering: Answering) => void) | undefined;
   /** Shows a message in the panel. */
   readonly onInspect: (message: string) => void;
   /** Closes what is open; false: nothing was. */
@@ -56,6 +58,7 @@ export function MessageLog(props: MessageLogProps): ReactNode {
   const { who, place, channel, timeline, postings, agents, nameOf, room } = props;
   const text = useText();
   const words = useWorkWords();
+  const { name } = useSpeaker();
   const { messages, hasOlder, hasNewer } = timeline;
   const last = messages.at(-1)?.seq ?? 0;
   const [unreadFrom] = useState(() => firstUnread(timeline, place.unread ?? 0));
@@ -69,15 +72,27 @@ export function MessageLog(props: MessageLogProps): ReactNode {
 
   useMarkRead(who, place, last, following);
   const { lit, isMissing } = useReached(props);
+  /** Whether the person may. */
+  const answer = (how: Answering["how"], id: string): boolean => {
+    const message = messages.find((one) => one.id === id);
+    const isOwn = message?.authorKind === "person" && message.author === name;
+    if (message === undefined || message.deletedAt !== null || !props.onAnswer) return false;
+    if (how === "edit" && !isOwn) return false;
+    if (how === "thread" && place.kind === "thread") return false;
+    props.onAnswer({ how, message });
+    return true;
+  };
   useMessageKeys(log, {
     reply: (id) => {
-      const message = messages.find((one) => one.id === id);
-      if (message !== undefined) props.onReply?.(message);
+      answer("reply", id);
+    },
+    edit: (id) => {
+      answer("edit", id);
     },
     thread: (id) => {
       const link = document.getElementById(id)?.querySelector<HTMLElement>(THREAD_LINK);
       if (link) link.click();
-      else props.onInspect(id);
+      else if (!answer("thread", id)) props.onInspect(id);
     },
     leave: props.onLeave,
   });
@@ -149,7 +164,8 @@ function Rows({
   timeline,
   agents,
   nameOf,
-  onReply,
+  place,
+  onAnswer,
   onInspect,
   onJump,
   lit,
@@ -187,7 +203,8 @@ function Rows({
           replied={isBelowReplied ? undefined : byId.get(message.replyTo ?? "")}
           onJump={onJump}
           onInspect={onInspect}
-          onReply={onReply}
+          isInThread={place.kind === "thread"}
+          onAnswer={onAnswer}
         />
       </Fragment>
     );

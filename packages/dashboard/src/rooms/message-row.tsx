@@ -1,4 +1,4 @@
-import { ActionIcon, Button } from "@mantine/core";
+import { Button } from "@mantine/core";
 import {
   IconAlertTriangle,
   IconClock,
@@ -18,6 +18,7 @@ import { useLanguage, useText } from "../language.tsx";
 import { ErrorWords } from "../problem.tsx";
 import { momentOf, whenOf } from "../when.ts";
 import { mentionChips, plainOf } from "./mention.ts";
+import { MessageDeeds, Reactions, type Answering } from "./message-deeds.tsx";
 import { RoleMark } from "./message-roles.tsx";
 import type { PageSpeaker } from "./room-data.ts";
 import { useWorkWords } from "./work-words.ts";
@@ -39,12 +40,14 @@ interface MessageRowProps {
   /** Shows the message in the panel. */
   readonly onInspect: (message: string) => void;
   /** Undefined where a person cannot write from here. */
-  readonly onReply: ((message: RoomMessage) => void) | undefined;
+  readonly onAnswer: ((answering: Answering) => void) | undefined;
+  readonly isInThread: boolean;
 }
 
 export const MessageRow = memo(function MessageRow(props: MessageRowProps): ReactNode {
-  const { who, message, under, lit, agents, nameOf, replied, onJump, onReply } = props;
+  const { who, message, under, lit, agents, nameOf, replied, onJump, onAnswer } = props;
   const text = useText();
+  const words = useWorkWords().deeds;
   if (message.mark === "notice") return <NoticeRow {...props} />;
 
   const time = <TimeLink message={message} isHidden={under} onJump={onJump} />;
@@ -73,12 +76,19 @@ export const MessageRow = memo(function MessageRow(props: MessageRowProps): Reac
             <span className="room-reply-words clip">{plainOf(replied, agents)}</span>
           </button>
         )}
-        {!isFilesAlone(message) && (
-          <RoomText text={message.text} mentioned={message.mentions} agents={agents} />
+        {message.deletedAt !== null ? (
+          <p className="soft">{words.deleted}</p>
+        ) : (
+          !isFilesAlone(message) && (
+            <RoomText text={message.text} mentioned={message.mentions} agents={agents} />
+          )
         )}
-        {message.editedAt !== null && <span className="soft small">{text.rooms.edited}</span>}
+        {message.deletedAt === null && message.editedAt !== null && (
+          <span className="soft small">{text.rooms.edited}</span>
+        )}
         <Attachments message={message} who={who} />
         <Buttons message={message} />
+        <Reactions message={message} />
         <DeliveryNote message={message} />
       </div>
       <RoleMark
@@ -87,17 +97,8 @@ export const MessageRow = memo(function MessageRow(props: MessageRowProps): Reac
         nameOf={nameOf}
         onOpen={() => props.onInspect(message.id)}
       />
-      {onReply !== undefined && (
-        <ActionIcon
-          className="room-message-reply shown-on-hover"
-          variant="default"
-          size="sm"
-          aria-label={text.rooms.reply(message.authorName)}
-          title={text.rooms.reply(message.authorName)}
-          onClick={() => onReply(message)}
-        >
-          <IconCornerUpLeft size={14} aria-hidden />
-        </ActionIcon>
+      {onAnswer !== undefined && message.deletedAt === null && (
+        <MessageDeeds message={message} isInThread={props.isInThread} onAnswer={onAnswer} />
       )}
     </li>
   );

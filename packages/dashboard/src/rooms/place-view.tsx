@@ -22,6 +22,7 @@ import type { Side } from "../side.ts";
 import { ErrorWords } from "../problem.tsx";
 import { whenOf } from "../when.ts";
 import { MessageLog, type Goal } from "./message-log.tsx";
+import type { Answering } from "./message-deeds.tsx";
 import { mayWrite } from "./message-row.tsx";
 import { InspectedMessage, PlacePanel } from "./place-panel.tsx";
 import { RoomComposer } from "./room-composer.tsx";
@@ -294,7 +295,7 @@ function Talk(props: TalkProps): ReactNode {
   const { who, place, channel, agents, mentionable, nameOf } = props;
   const { roomPosts } = useParts();
   const room = useRoom(place.id, { asPerson: who });
-  const [replyTo, setReplyTo] = useState<RoomMessage>();
+  const [answering, setAnswering] = useState<Answering>();
   const posted = useSyncExternalStore(roomPosts.subscribe, roomPosts.snapshot);
   const { messages, timeline } = room;
 
@@ -325,10 +326,10 @@ function Talk(props: TalkProps): ReactNode {
           onJump={props.onJump}
           onInspect={props.onInspect}
           onLeave={() => {
-            setReplyTo(undefined);
-            return replyTo !== undefined || props.onLeave();
+            setAnswering(undefined);
+            return answering !== undefined || props.onLeave();
           }}
-          onReply={mayWrite(place) ? setReplyTo : undefined}
+          onAnswer={mayWrite(place) ? setAnswering : undefined}
         />
       )}
       <Writing names={writers} />
@@ -338,8 +339,8 @@ function Talk(props: TalkProps): ReactNode {
         last={messages.at(-1)?.seq ?? 0}
         agents={mentionable}
         people={people}
-        replyTo={replyTo}
-        onReplied={() => setReplyTo(undefined)}
+        answering={answering}
+        onAnswered={() => setAnswering(undefined)}
       />
     </>
   );

@@ -1,8 +1,11 @@
 import { ActionIcon } from "@mantine/core";
 import { IconArrowUp, IconCornerUpLeft, IconX } from "@tabler/icons-react";
-import type { Room, RoomAgent, RoomMessage } from "dure/client";
+import { useMutation } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import { ulid, type Room, type RoomAgent } from "dure/client";
 import {
   useEffect,
+  useEffectEvent,
   useId,
   useLayoutEffect,
   useMemo,
@@ -18,6 +21,8 @@ import { useAttached, useDroppedFiles } from "../files/attached.ts";
 import { AttachButton, FileTray } from "../files/file-tray.tsx";
 import { useText } from "../language.tsx";
 import { mentionable, mentionBegun, mentionWritten, plainOf, type Nameable } from "./mention.ts";
+import { ErrorWords } from "../problem.tsx";
+import type { Answering } from "./message-deeds.tsx";
 import { mayWrite, Portrait } from "./message-row.tsx";
 import type { PageSpeaker } from "./room-data.ts";
 import { platformName } from "./platform.tsx";
@@ -42,12 +47,12 @@ export function RoomComposer(props: {
   agents: readonly RoomAgent[];
   /** Names of people who wrote here. */
   people: readonly string[];
-  /** The message that is answered. */
-  replyTo: RoomMessage | undefined;
-  /** It was answered, or shall not be any more. */
-  onReplied: () => void;
+  /** The message that is answered, continued in a thread, or edited. */
+  answering: Answering | undefined;
+  /** It was, or shall not be any more. */
+  onAnswered: () => void;
 }): ReactNode {
-  const { who, place, last, agents, people, replyTo, onReplied } = props;
+  const { who, place, last, agents, people, answering, onAnswered } = props;
   const candidates = useMemo(() => candidatesOf(agents, people), [agents, people]);
   const { roomPosts } = useParts();
   const { field, message, caret, setCaret, write, writeAt } = useDraft(place.id);
@@ -62,8 +67,10 @@ export function RoomComposer(props: {
   useDroppedFiles(mayWrite(place) ? attach : undefined);
   const { begun, offered, active, choose, dismiss } = useCandidates(message, caret, candidates);
   useEffect(() => {
-    if (replyTo !== undefined) field.current?.focus();
-  }, [field, replyTo]);
+    if (answering !== undefined) field.current?.focus();
+  }, [field, answering]);
+  useEditedWords(answering, message, write);
+  const written = useWritten(who, place);
 
   const take = (one: Callable): void => {
     if (begun === undefined) return;
@@ -78,7 +85,18 @@ export function RoomComposer(props: {
   const isEmpty = message.trim() === "" && names === "";
 
   const submit = (): void => {
-    if (isEmpty || !attached.isReady) return;
+    if (isEmpty || !attached.isReady || written.isPending) return;
+    const done = (): void => {
+      write("", 0);
+      attached.clear();
+      choose(0);
+      onAnswered();
+      field.current?.focus();
+    };
+    if (answering !== undefined && answering.how !== "reply") {
+      written.mutate({ ...answering, text: message.trim() }, { onSuccess: done });
+      return;
+    }
 
     roomPosts.send({
       who,
@@ -86,14 +104,9 @@ export function RoomComposer(props: {
       text: message.trim() || names,
       files: attached.all.flatMap(({ stored }) => stored?.id ?? []),
       after: last,
-      replyTo: replyTo?.id,
+      replyTo: answering?.message.id,
     });
-
-    write("", 0);
-    attached.clear();
-    choose(0);
-    onReplied();
-    field.current?.focus();
+    done();
   };
 
   const moves: Readonly<Record<KeyMove, () => void>> = {
@@ -101,7 +114,7 @@ export function RoomComposer(props: {
     previous: () => choose((active + offered.length - 1) % offered.length),
     take: () => take(offered[active]!),
     dismiss: () => dismiss(begun?.from),
-    "leave-reply": onReplied,
+    "leave-reply": onAnswered,
     send: submit,
   };
 
@@ -110,7 +123,7 @@ export function RoomComposer(props: {
 
     const move = decideKey(event, {
       isOffered: offered[active] !== undefined,
-      isReply: replyTo !== undefined,
+      isReply: answering !== undefined,
     });
 
     if (move === undefined) return;
@@ -126,12 +139,17 @@ export function RoomComposer(props: {
       {offered.length > 0 && (
         <Candidates id={id} offered={offered} active={active} onTake={take} onPoint={choose} />
       )}
-      {replyTo !== undefined && (
-        <Replying
-          replyTo={replyTo}
+      {answering !== undefined && (
+        <AnsweringNote
+          answering={answering}
           agents={agents}
-          onLeave={() => (onReplied(), field.current?.focus())}
+          onLeave={() => (onAnswered(), field.current?.focus())}
         />
+      )}
+      {written.error !== null && (
+        <p className="error-note small" role="alert">
+          <ErrorWords error={written.error} />
+        </p>
       )}
       <FileTray attached={attached} />
       <div className="composer-box row bottom">
@@ -381,30 +399,61 @@ function Candidates({
   );
 }
 
-function Replying({
-  replyTo,
+function AnsweringNote({
+  answering: { how, message },
   agents,
   onLeave,
 }: {
-  replyTo: RoomMessage;
+  answering: Answering;
   agents: readonly RoomAgent[];
   onLeave: () => void;
 }): ReactNode {
   const text = useText();
+  const words = useWorkWords().deeds;
+  const said = { reply: text.rooms.replying(message.authorName), ...words.answering };
   return (
     <p className="room-replying small soft row" role="status">
       <IconCornerUpLeft size={14} aria-hidden />
-      <span className="rigid">{text.rooms.replying(replyTo.authorName)}</span>
-      <span className="room-reply-words clip grow">{plainOf(replyTo, agents)}</span>
+      <span className="rigid">{said[how]}</span>
+      <span className="room-reply-words clip grow">{plainOf(message, agents)}</span>
       <ActionIcon
         variant="subtle"
         color="gray"
         size="sm"
-        aria-label={text.rooms.noReply}
+        aria-label={how === "reply" ? text.rooms.noReply : words.leave}
         onClick={onLeave}
       >
         <IconX size={14} aria-hidden />
       </ActionIcon>
     </p>
   );
+}
+
+/** The words of a message that is to be edited stand in the field. */
+function useEditedWords(
+  answering: Answering | undefined,
+  message: string,
+  write: (message: string, caret: number) => void,
+): void {
+  const onEdit = useEffectEvent((text: string) => {
+    if (message.trim() === "") write(text, text.length);
+  });
+  useEffect(() => {
+    if (answering?.how === "edit") onEdit(answering.message.text);
+  }, [answering]);
+}
+
+/** Writes the first words of a thread, and goes there; or edits a message. */
+function useWritten(who: PageSpeaker, place: Room) {
+  const { client } = useParts();
+  const navigate = useNavigate();
+  return useMutation({
+    mutationFn: async ({ how, message, text }: Answering & { text: string }) => {
+      const rooms = client.rooms(who);
+      if (how === "edit") return void (await rooms.edit(message.id, text));
+      const clientId = ulid();
+      const posted = await rooms.postBelow(place.id, { text, below: message.id, clientId });
+      await navigate({ to: "/rooms/$place", params: { place: posted.place } });
+    },
+  });
 }

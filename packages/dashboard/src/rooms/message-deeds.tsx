@@ -1,0 +1,166 @@
+import { ActionIcon, Button, Popover } from "@mantine/core";
+import {
+  IconCornerUpLeft,
+  IconMessagePlus,
+  IconPencil,
+  IconThumbDown,
+  IconThumbUp,
+  IconTrash,
+} from "@tabler/icons-react";
+import { useMutation } from "@tanstack/react-query";
+import type { RoomMessage } from "dure/client";
+import { useState, type ReactNode } from "react";
+import { useParts } from "../app-parts.tsx";
+import { useText } from "../language.tsx";
+import { ErrorWords } from "../problem.tsx";
+import { useSpeaker } from "./use-rooms.ts";
+import { useWorkWords } from "./work-words.ts";
+
+/** What is written next is: an answer, the first words of a thread, or other words of one's own. */
+export interface Answering {
+  readonly how: "reply" | "thread" | "edit";
+  readonly message: RoomMessage;
+}
+
+/** What a person may do with a message of a web room; shown where the message is pointed at. */
+export function MessageDeeds({
+  message,
+  isInThread,
+  onAnswer,
+}: {
+  message: RoomMessage;
+  isInThread: boolean;
+  onAnswer: (answering: Answering) => void;
+}): ReactNode {
+  const text = useText();
+  const words = useWorkWords().deeds;
+  const { name } = useSpeaker();
+  const isOwn = message.authorKind === "person" && message.author === name;
+  const deeds = [
+    { how: "reply", label: text.rooms.reply(message.authorName), Icon: IconCornerUpLeft },
+    ...(isInThread ? [] : [{ how: "thread", label: words.thread, Icon: IconMessagePlus } as const]),
+    ...(isOwn ? [{ how: "edit", label: words.edit, Icon: IconPencil } as const] : []),
+  ] as const;
+
+  return (
+    <div className="room-message-deeds shown-on-hover row tight">
+      {message.authorKind === "agent" && <Feedback message={message} />}
+      {deeds.map(({ how, label, Icon }) => (
+        <ActionIcon
+          key={how}
+          variant="default"
+          size="sm"
+          aria-label={label}
+          title={label}
+          onClick={() => onAnswer({ how, message })}
+        >
+          <Icon size={14} aria-hidden />
+        </ActionIcon>
+      ))}
+      {isOwn && <DeleteButton message={message} />}
+    </div>
+  );
+}
+
+/** 👍 and 👎 below an agent's answer. */
+function Feedback({ message }: { message: RoomMessage }): ReactNode {
+  const words = useWorkWords().deeds;
+  const react = useReaction(message);
+  const signs = [
+    { emoji: "👍", label: words.good, Icon: IconThumbUp },
+    { emoji: "👎", label: words.bad, Icon: IconThumbDown },
+  ] as const;
+
+  return signs.map(({ emoji, label, Icon }) => {
+    const isSet = message.reactions.some((one) => one.emoji === emoji && one.own);
+    return (
+      <ActionIcon
+        key={emoji}
+        variant={isSet ? "filled" : "default"}
+        size="sm"
+        aria-label={label}
+        title={label}
+        aria-pressed={isSet}
+        disabled={react.isPending}
+        onClick={() => react.mutate({ emoji, isSet: !isSet })}
+      >
+        <Icon size={14} aria-hidden />
+      </ActionIcon>
+    );
+  });
+}
+
+/** Signs of people below a message; one's own goes by a press. */
+export function Reactions({ message }: { message: RoomMessage }): ReactNode {
+  const words = useWorkWords().deeds;
+  const react = useReaction(message);
+  if (message.reactions.length === 0) return null;
+
+  return (
+    <ul className="room-reactions row tight" aria-label={words.reactions}>
+      {message.reactions.map(({ emoji, count, own }) => (
+        <li key={emoji}>
+          <button
+            type="button"
+            className="badge bare"
+            aria-pressed={own}
+            aria-label={words.reaction(emoji, count)}
+            disabled={react.isPending}
+            onClick={() => react.mutate({ emoji, isSet: !own })}
+          >
+            {emoji} {count}
+          </button>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** Sets an emoji, or takes the own one away; the log hears of it by its event. */
+function useReaction(message: RoomMessage) {
+  const { client } = useParts();
+  const { who } = useSpeaker();
+  return useMutation({
+    mutationFn: ({ emoji, isSet }: { emoji: string; isSet: boolean }) =>
+      client.rooms(who).react(message.id, emoji, { isSet }),
+  });
+}
+
+/** Asks first: what is deleted does not come back. */
+function DeleteButton({ message }: { message: RoomMessage }): ReactNode {
+  const words = useWorkWords().deeds;
+  const { client } = useParts();
+  const { who } = useSpeaker();
+  const [isOpen, setOpen] = useState(false);
+  const remove = useMutation({
+    mutationFn: () => client.rooms(who).delete(message.id),
+    onSuccess: () => setOpen(false),
+  });
+
+  return (
+    <Popover opened={isOpen} onChange={setOpen} position="bottom-end" withArrow trapFocus>
+      <Popover.Target>
+        <ActionIcon
+          variant="default"
+          size="sm"
+          aria-label={words.delete}
+          title={words.delete}
+          onClick={() => setOpen(!isOpen)}
+        >
+          <IconTrash size={14} aria-hidden />
+        </ActionIcon>
+      </Popover.Target>
+      <Popover.Dropdown className="stack">
+        <p>{words.deleteQuestion}</p>
+        <Button size="compact-md" loading={remove.isPending} onClick={() => remove.mutate()}>
+          {words.delete}
+        </Button>
+        {remove.error !== null && (
+          <p className="error-note small" role="alert">
+            <ErrorWords error={remove.error} />
+          </p>
+        )}
+      </Popover.Dropdown>
+    </Popover>
+  );
+}
