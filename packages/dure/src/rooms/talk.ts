@@ -24,7 +24,7 @@ import { agentSpoke, collaborateSpoke, personSpoke, type GuardStep } from "./dec
 import { stopTalkIn, tellTrip } from "./decide/guard-stop.ts";
 import type { GatherRule, RoomLimits } from "./limits.ts";
 import { orderingOf, partKey, partLength, topicOf } from "./out/notices.ts";
-import { findMentions, renderMentions } from "./decide/mentions.ts";
+import { calledFirst, findMentions, renderMentions } from "./decide/mentions.ts";
 import { tellFormerName } from "./out/former-name-notice.ts";
 import { asideOf, listenersIn, membersAmong } from "./decide/bystanders.ts";
 import { agentsAbove, agentsOfReply, speaksToPerson } from "./decide/continuing.ts";
@@ -353,7 +353,10 @@ export class Talk {
     { text, author, repliedTo = [] }: IncomingMessage,
     replied: StoredMessage | undefined,
   ): readonly string[] {
-    const named = findMentions(text, this.#setting.directory.names).agents;
+    const { names } = this.#setting.directory;
+    const called = calledFirst(text, names);
+    const found = findMentions(text, names).agents;
+    const named = found.length === 0 && called !== undefined ? [called] : found;
     if (replied?.authorKind === "person" && named.length > 0) return named;
     const answered = replied ? agentsOfReply(replied, author) : repliedTo;
     return [...new Set([...named, ...answered])];

@@ -73,6 +73,24 @@ export function findMentions(text: string, directory: MentionDirectory): Mention
 }
 
 /**
+ * The agent that a text calls by its bare name before anything else: `세움아, …`, `이든님 …`, `Eden: …`.
+ * A name with another particle is only spoken of. Pure.
+ */
+export function calledFirst(text: string, directory: MentionDirectory): AgentId | undefined {
+  const begun = text.trimStart().slice(0, WINDOW);
+  const folded = comparable(begun);
+  for (const length of directory.lengths) {
+    const agent = directory.byName.get(folded.slice(0, length));
+    if (agent === undefined || agent === EVERYONE) continue;
+    if (CALLED.test(folded.slice(length))) return agent;
+  }
+  return undefined;
+}
+
+/** A particle of calling, or a sign that ends a call. */
+const CALLED = /^(?:(?:아|야|이야|님|님아|씨|군|양)(?=[\s,，:：!?~.…]|$)|[,，:：])/u;
+
+/**
  * The agent whose name follows the `@` at `at`, by the same rules; undefined where it is no agent's
  * name, or the beginning of a longer one.
  */
