@@ -18,16 +18,16 @@ import {
   type DecidedMessage,
   type SpokenMessage,
 } from "./decide/consequences.ts";
-import { interruptAnswers } from "./answer/gathering.ts";
+import { begunBy, endOthers, interruptAnswers } from "./answer/gathering.ts";
 import type { Directory } from "./directory.ts";
 import { agentSpoke, collaborateSpoke, personSpoke, type GuardStep } from "./decide/guards.ts";
 import { stopTalkIn, tellTrip } from "./decide/guard-stop.ts";
 import type { GatherRule, RoomLimits } from "./limits.ts";
 import { orderingOf, partKey, partLength, topicOf } from "./out/notices.ts";
-import { calledFirst, findMentions, renderMentions } from "./decide/mentions.ts";
+import { findMentions, renderMentions } from "./decide/mentions.ts";
 import { tellFormerName } from "./out/former-name-notice.ts";
 import { asideOf, listenersIn, membersAmong } from "./decide/bystanders.ts";
-import { agentsAbove, agentsOfReply, speaksToPerson } from "./decide/continuing.ts";
+import { addressedBy, agentsAbove, agentsOfAsker, type Addressed } from "./decide/continuing.ts";
 import type { OpenPlace, Place } from "./place.ts";
 import { carryFiles, showFiles, type PlaceAttachment } from "./look/place-files.ts";
 import type { RoleDecision } from "./decide/role.ts";
@@ -268,6 +268,7 @@ export class Talk {
     heard: IncomingMessage,
     { agents, onlyRecord }: { agents: readonly string[]; onlyRecord: boolean },
   ): Promise<HeardResult> {
+    const { directory, gather } = this.#setting;
     const known = await this.#knownMessage(tx, found, heard);
     const fresh = agents.filter((agent) => !known?.roles[agent]);
     if (known && (fresh.length === 0 || heard.clientId !== undefined)) {
@@ -282,11 +283,18 @@ export class Talk {
       heard.replyTo === undefined
         ? undefined
         : await this.#setting.store.message(heard.replyTo, tx);
-    const mentions = this.#mentionedIn(heard, replied);
-    const toPerson =
-      mentions.length === 0 && (await speaksToPerson(tx, found, { ...heard, replied }));
+    const addressed = await addressedBy(
+      tx,
+      found,
+      { ...heard, replied, seq: known?.seq },
+      { names: directory.names, mostMs: gather.mostMs },
+    );
+    const { mentions, toPerson } = addressed;
     const joins = known ? [] : await this.#joinsBelow(tx, found, heard);
-    const place = joins.length > 0 ? { ...found, participants: joins } : found;
+    const isNamed = mentions.length > 0 || toPerson || heard.authorKind !== "person";
+    const aside = isNamed ? [] : await agentsOfAsker(tx, found, heard.author);
+    const here = found.participants.filter((agent) => !aside.includes(agent));
+    const place = { ...found, participants: joins.length > 0 ? joins : here };
     const message = known
       ? { ...known, mentions: [...new Set([...known.mentions, ...mentions])] }
       : messageOf({ ...heard, authorName: nameFromOutside(heard, this.#setting) }, place, mentions);
@@ -296,13 +304,13 @@ export class Talk {
       isPerson ? personSpoke(place) : this.#botSpoke(place, mentions);
     const step = known ? unchanged(place) : spoke();
     const bystanders = (heard.bystanders ?? []).filter((agent) => !known?.roles[agent]);
-    const { directory } = this.#setting;
     const hearing = await membersAmong(fresh, { tx, place, message, directory });
     const unheeded = await this.#write(
       tx,
       { place, message, step, agents: hearing, joins, toPerson },
       { known: known !== undefined, row: rowOfHeard(message, heard), onlyRecord, bystanders },
     );
+    if (!known) await this.#redecideBefore(tx, place, message);
     const files = (heard.attachments ?? []).flatMap((one) => ("file" in one ? [one.file] : []));
     if (files.length > 0) await carryFiles(tx, message.id, { place: place.id, files });
     return { messageId: message.id, repeated: known !== undefined, unheeded };
@@ -346,20 +354,42 @@ export class Talk {
   }
 
   /**
-   * The agents that the text names, in its order, then those that it answers: the same on every
-   * platform. Source: docs/spec/collaboration §2.
+   * Decides anew about a message of a person that is for others than before: its words were edited, or
+   * the next ones name an agent. What an agent has begun stays.
    */
-  #mentionedIn(
-    { text, author, repliedTo = [] }: IncomingMessage,
-    replied: StoredMessage | undefined,
-  ): readonly string[] {
-    const { names } = this.#setting.directory;
-    const called = calledFirst(text, names);
-    const found = findMentions(text, names).agents;
-    const named = found.length === 0 && called !== undefined ? [called] : found;
-    if (replied?.authorKind === "person" && named.length > 0) return named;
-    const answered = replied ? agentsOfReply(replied, author) : repliedTo;
-    return [...new Set([...named, ...answered])];
+  async redecide(
+    tx: Transaction,
+    place: OpenPlace,
+    stored: StoredMessage,
+    { mentions, toPerson }: Addressed,
+  ): Promise<void> {
+    const begun = await begunBy(tx, stored.id);
+    const agents = Object.keys(stored.roles).filter((agent) => !begun.includes(agent));
+    const message = { ...stored, mentions };
+    const spoken = { place, message, step: unchanged(place), agents, toPerson };
+    const handlers = [...decideIn(spoken, this.#setting)].flatMap(([agent, { role }]) =>
+      role === "HANDLER" ? [agent] : [],
+    );
+    await endOthers(tx, this.#setting, place, { message: stored.id, handlers });
+    await tx.query(MENTION, [stored.id, mentions]);
+    await this.#write(tx, spoken, { known: true, row: { id: stored.id }, onlyRecord: false });
+  }
+
+  /** What a person said just before to no agent by name is for the agents that are named now. */
+  async #redecideBefore(
+    tx: Transaction,
+    place: OpenPlace,
+    { id, author, authorKind, mentions }: DecidedMessage,
+  ): Promise<void> {
+    if (authorKind !== "person" || mentions.length === 0 || place.kind !== "channel") return;
+    for (const { message } of await tx.query<{ message: string }>(UNNAMED, [
+      place.id,
+      author,
+      id,
+    ])) {
+      const stored = await this.#setting.store.message(message, tx);
+      if (stored) await this.redecide(tx, place, stored, { mentions, toPerson: false });
+    }
   }
 
   /**
@@ -610,6 +640,30 @@ function stateEvent(
   return { type: STATE_EVENTS[state], role: "system", room: id, data };
 }
 
+const MENTION = {
+  name: "room.mention",
+  text: `
+    update dure.room_messages
+    set mentions = $2
+    where id = $1`,
+};
+/** Messages of a person that name no agent and that no agent has begun to answer. */
+const UNNAMED = {
+  name: "room.unnamed",
+  text: `
+    select distinct h.message
+    from dure.handlings h
+    join dure.room_messages m on m.id = h.message
+    where h.place = $1
+      and h.state = 'waiting'
+      and h.rests_at > clock_timestamp()
+      and h.input is null
+      and m.author = $2
+      and m.author_kind = 'person'
+      and m.id <> $3
+      and m.mentions = '{}'
+    limit 10`,
+};
 const SENT = {
   name: "room.sent",
   text: `

@@ -1,5 +1,6 @@
 // @module-tag slow
 import { describe, expect, test } from "vitest";
+import { GATHER } from "../../src/rooms/limits.ts";
 import { eventually } from "../until.ts";
 import { ANONYMOUS, readyTeamOn, settled } from "./helpers.ts";
 import type { Behave, TestTeam } from "./team.ts";
@@ -30,7 +31,7 @@ describe("what one person says in a row", { timeout: 60_000 }, () => {
     const heard: string[] = [];
     const platform = webPlatform();
     const team = await readyTeamOn(platform, {
-      gather: REST,
+      gather: { restMs: 2_000, mostMs: 20_000 },
       behave: { ruda: ({ text }) => (heard.push(text), "알겠어요") },
     });
 
@@ -149,7 +150,7 @@ describe("what one person says in a row", { timeout: 60_000 }, () => {
 
   test("500 messages in a thread of two agents cost at most 60 model calls", async () => {
     const platform = webPlatform();
-    const team = await readyTeamOn(platform, { gather: REST });
+    const team = await readyTeamOn(platform, { gather: GATHER });
     const root = await platform.say(team, "@이든 @세움 시작해요");
     await settled(team);
 

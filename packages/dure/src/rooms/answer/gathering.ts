@@ -51,6 +51,24 @@ export async function endHandlingsOf(
   await endAnswers(tx, setting, place, ended, "deleted");
 }
 
+/** Agents whose work on a message has begun, or is over. */
+export async function begunBy(tx: Queryable, message: string): Promise<readonly string[]> {
+  return (await tx.query<{ agent: string }>(BEGUN, [message])).map(({ agent }) => agent);
+}
+
+/** Ends the work on a message that has not begun, of agents that it is not for any more. */
+export async function endOthers(
+  tx: Transaction,
+  setting: RoomsSetting,
+  place: Place,
+  { message, handlers }: { readonly message: string; readonly handlers: readonly string[] },
+): Promise<void> {
+  const ended = await tx.query<UnsaidHandling>(END_OTHERS, [message, handlers]);
+  for (const handling of ended) {
+    await endUnsaid(tx, setting, place, { handling, outcome: "silent" });
+  }
+}
+
 async function endAnswers(
   tx: Transaction,
   setting: RoomsSetting,
@@ -100,6 +118,24 @@ const WITHDRAW = {
       and h.request is null
       and not exists (select from dure.handlings g where g.gathered_by = h.id)
     returning h.id, h.agent, h.session, h.turn, h.message, h.preview`,
+};
+const BEGUN = {
+  name: "gathering.begun",
+  text: `
+    select agent
+    from dure.handlings
+    where message = $1 and (state <> 'waiting' or input is not null)`,
+};
+const END_OTHERS = {
+  name: "gathering.end_others",
+  text: `
+    update dure.handlings
+    set state = 'done', outcome = 'silent', finished_at = clock_timestamp()
+    where message = $1
+      and state = 'waiting'
+      and input is null
+      and agent <> all($2)
+    returning id, agent, session, turn, message, preview`,
 };
 const STOP_TURNS = {
   name: "gathering.stop_turns",

@@ -1,8 +1,9 @@
-/** Agents that a conversation goes on with where a person continues it: below a message, or as a reply to one. */
+/** Whom a message is for: by its words, and by what it goes on with. */
 
 import type { Queryable } from "../../durable/database.ts";
 import type { OpenPlace, Place } from "../place.ts";
 import { messageOf, type MessageRow, type StoredMessage } from "../room-store.ts";
+import { calledFirst, findMentions, isCalled, type MentionDirectory } from "./mentions.ts";
 
 /** A message that is continued. */
 type Continued = Pick<StoredMessage, "authorKind" | "author" | "mentions" | "roles" | "mark">;
@@ -19,39 +20,114 @@ function agentsOf(message: Continued, speaker: string): readonly string[] {
   return Object.keys(roles).filter((agent) => roles[agent]?.role === "HANDLER");
 }
 
-/**
- * The agents that a reply speaks to when its text names none: the author of an agent's message; of
- * a message of one's own those that it was for. Pure.
- */
-export function agentsOfReply(replied: Continued, speaker: string): readonly string[] {
-  if (replied.authorKind === "agent") return [replied.author];
-  return isTo(replied, speaker) ? [] : agentsOf(replied, speaker);
+/** Whom a message is for. */
+export interface Addressed {
+  /** Agents, in the order in which they are named. */
+  readonly mentions: readonly string[];
+  /** A person speaks to another person. */
+  readonly toPerson: boolean;
+}
+
+/** A message as far as it says whom it is for. */
+interface SaidWords {
+  readonly text: string;
+  readonly author: string;
+  readonly authorKind: StoredMessage["authorKind"];
+  /** Of one that stands in its place already: what was said before it counts. */
+  readonly seq?: number | undefined;
+  readonly replied?: Continued | undefined;
+  /** Agents whose message is answered, where dure has no record of that message. */
+  readonly repliedTo?: readonly string[] | undefined;
 }
 
 /**
- * Whether a message that names no agent is for another person: it answers that person's message, or
- * begins with the platform's mention of one, or with `@` and the name of one who spoke there lately.
+ * The agents that the text names or calls, then those that it answers; else the agents that its person
+ * was speaking to a moment ago. The same on every platform. Source: docs/spec/collaboration §2.
  */
-export async function speaksToPerson(
+export async function addressedBy(
   tx: Queryable,
-  place: Pick<Place, "id">,
-  {
-    text,
-    author,
-    replied,
-  }: { readonly text: string; readonly author: string; readonly replied: Continued | undefined },
-): Promise<boolean> {
-  if (replied !== undefined && isTo(replied, author)) return true;
-  const called = /^\s*(?:(<@!?[\w.-]+>)|[@＠](?=\S))/u.exec(text);
-  if (called === null || called[1] !== undefined) return called !== null;
-  const said = text.slice(called[0].length);
-  const people = await tx.query<{ name: string }>(PEOPLE, [place.id, author]);
-  return people.some(({ name }) => said.startsWith(name));
+  place: Pick<Place, "id" | "parent" | "kind">,
+  words: SaidWords,
+  { names, mostMs }: { readonly names: MentionDirectory; readonly mostMs: number },
+): Promise<Addressed> {
+  const { text, author, authorKind, replied, repliedTo = [] } = words;
+  const named = namedIn(text, names);
+  const isPerson = authorKind === "person" && place.kind !== "direct";
+  if (named.length === 0 && isPerson && (await callsPerson(tx, place, words))) return TO_PERSON;
+  if (replied !== undefined && replied.authorKind !== "agent") {
+    if (named.length > 0) return { mentions: named, toPerson: false };
+    if (isTo(replied, author) || wasToPerson(replied)) return TO_PERSON;
+  }
+  const answered = replied ? agentsOfReply(replied, author) : repliedTo;
+  const mentions = [...new Set([...named, ...answered])];
+  if (mentions.length > 0 || !isPerson) return { mentions, toPerson: false };
+  return goesOn(tx, place, words, mostMs);
+}
+
+const TO_PERSON: Addressed = { mentions: [], toPerson: true };
+
+function namedIn(text: string, names: MentionDirectory): readonly string[] {
+  const found = findMentions(text, names).agents;
+  const called = found.length === 0 ? calledFirst(text, names) : undefined;
+  return called === undefined ? found : [called];
+}
+
+/** The author of an agent's message; of a message of one's own those that it was for. Pure. */
+function agentsOfReply(replied: Continued, speaker: string): readonly string[] {
+  return replied.authorKind === "agent" ? [replied.author] : agentsOf(replied, speaker);
 }
 
 function isTo({ authorKind, author }: Continued, speaker: string): boolean {
   return authorKind !== "agent" && author !== speaker;
 }
+
+function wasToPerson({ roles }: Pick<Continued, "roles">): boolean {
+  return Object.values(roles).some(({ because }) => because === "to-a-person");
+}
+
+/** What a message goes on with that its person wrote just before, while that has no answer yet. */
+async function goesOn(
+  tx: Queryable,
+  place: Pick<Place, "id">,
+  { author, seq }: SaidWords,
+  mostMs: number,
+): Promise<Addressed> {
+  const [before] = await tx.query<BeforeRow>(BEFORE, [place.id, author, seq ?? null]);
+  if (!before) return { mentions: [], toPerson: false };
+  if (wasToPerson(before) && before.age_ms <= mostMs) return TO_PERSON;
+  return { mentions: before.is_open ? before.mentions : [], toPerson: false };
+}
+
+interface BeforeRow extends Pick<StoredMessage, "mentions" | "roles"> {
+  readonly age_ms: number;
+  readonly is_open: boolean;
+}
+
+/**
+ * Whether words begin by calling another person: by the platform's mention, by `@` and a name that is
+ * no agent's, or by the bare name of a person who speaks there.
+ */
+async function callsPerson(
+  tx: Queryable,
+  { id, parent }: Pick<Place, "id" | "parent">,
+  { text, author }: SaidWords,
+): Promise<boolean> {
+  const begun = text.trimStart();
+  if (/^<@!?[\w.-]+>/u.test(begun)) return true;
+  const [, name] = /^[@＠]([\p{L}\p{N}][\p{L}\p{N}._-]*)/u.exec(begun) ?? [];
+  if (name !== undefined) return !EVERYONE.test(name);
+  if (CALLS_POLITELY.test(begun)) return !EVERYONE.test(begun);
+  if (!CALLS_BY_NAME.test(begun)) return false;
+  const people = await tx.query<{ name: string }>(PEOPLE, [id, parent ?? id, author]);
+  return people.some((one) => begun.startsWith(one.name) && isCalled(begun.slice(one.name.length)));
+}
+
+/** `@` and one of these is said to all. */
+const EVERYONE = /^(?:everyone|here|channel|all|team|모두|여러분|전체|다들|팀)/iu;
+/** `정우님, …`: also of a person who has not spoken there. */
+const CALLS_POLITELY = /^\p{Script=Hangul}{2,6}(?:님|씨)[,，]/u;
+/** A first word that may be the name of a person who is called. */
+const CALLS_BY_NAME = /^\S{1,60}?(?:[,，:：]|(?:아|야|님|씨)(?=[\s,，:：!?~.…]|$))/u;
 
 /** The agents of the message below which a thread stands, without those that have left the thread. */
 export async function agentsAbove(
@@ -64,6 +140,25 @@ export async function agentsAbove(
   return agents.filter((agent) => !place.departed.includes(agent));
 }
 
+/**
+ * Agents of a thread that are there for one person: they answered that person's question above it, which
+ * names no agent, and nothing in the thread names them. What others say there is not for them.
+ */
+export async function agentsOfAsker(
+  tx: Queryable,
+  place: OpenPlace,
+  speaker: string,
+): Promise<readonly string[]> {
+  if (place.participants.length === 0) return [];
+  const above = await messageAbove(tx, place);
+  if (above?.authorKind !== "person" || above.author === speaker) return [];
+  if (above.mentions.length > 0) return [];
+  const asked = agentsOf(above, above.author);
+  if (asked.length === 0) return [];
+  const named = await tx.query<{ agent: string }>(NAMED_IN, [place.id]);
+  return asked.filter((agent) => !named.some((one) => one.agent === agent));
+}
+
 /** The message below which a thread stands; undefined for a thread that stands for itself. */
 export async function messageAbove(
   tx: Queryable,
@@ -74,19 +169,56 @@ export async function messageAbove(
   return row && messageOf(row);
 }
 
-/** Who wrote one of the newest 200 messages. */
+/** Who wrote one of the newest 200 messages of the place, and of the channel of a thread. */
 const PEOPLE = {
   name: "continuing.people",
   text: `
     select distinct author_name as name
-    from (
-      select *
-      from dure.room_messages
-      where place = $1
+    from unnest(array[$1::text, $2::text]) as at(place), lateral (
+      select author_name, author, author_kind
+      from dure.room_messages m
+      where m.place = at.place
       order by seq desc
       limit 200
     ) newest
-    where author_kind = 'person' and author <> $2`,
+    where author_kind = 'person' and author <> $3`,
+};
+const NAMED_IN = {
+  name: "continuing.named_in",
+  text: `
+    select distinct unnest(mentions) as agent
+    from dure.room_messages
+    where place = $1`,
+};
+/** Among the newest 50. Open: an agent has still to answer it. */
+const BEFORE = {
+  name: "continuing.before",
+  text: `
+    select mentions, roles,
+      extract(epoch from clock_timestamp() - heard_at)::double precision * 1000 as age_ms,
+      exists (
+        select
+        from dure.handlings h
+        where h.message = newest.id
+          and (
+            h.state <> 'done'
+            or exists (
+              select
+              from dure.handlings lead
+              where lead.id = h.gathered_by and lead.state <> 'done'
+            )
+          )
+      ) as is_open
+    from (
+      select *
+      from dure.room_messages
+      where place = $1 and ($3::bigint is null or seq < $3)
+      order by seq desc
+      limit 50
+    ) newest
+    where author = $2 and author_kind = 'person' and deleted_at is null
+    order by seq desc
+    limit 1`,
 };
 /** A thread below a message has the message's own id on its platform; on the web, dure's. */
 const ABOVE = {

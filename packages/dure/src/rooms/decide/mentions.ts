@@ -82,9 +82,14 @@ export function calledFirst(text: string, directory: MentionDirectory): AgentId 
   for (const length of directory.lengths) {
     const agent = directory.byName.get(folded.slice(0, length));
     if (agent === undefined || agent === EVERYONE) continue;
-    if (CALLED.test(folded.slice(length))) return agent;
+    if (isCalled(folded.slice(length))) return agent;
   }
   return undefined;
+}
+
+/** Whether what follows a name at the beginning of a text makes it a call. Pure. */
+export function isCalled(rest: string): boolean {
+  return CALLED.test(rest);
 }
 
 /** A particle of calling, or a sign that ends a call. */

@@ -8,9 +8,11 @@ import { DureError } from "../../kernel/errors.ts";
 import { spokenBy } from "../../kernel/quoted-words.ts";
 import type { Memory } from "../../engine/agent/memory.ts";
 import { endHandlingsOf } from "../answer/gathering.ts";
+import { addressedBy } from "../decide/continuing.ts";
 import { renderMentions } from "../decide/mentions.ts";
 import { isEmoji, keepReaction, type Reaction } from "./reactions.ts";
 import type { RoomPerson } from "../look/room-person.ts";
+import type { OpenPlace } from "../place.ts";
 import type { StoredMessage } from "../room-store.ts";
 import { recordOf, type RoomsSetting, type Talk } from "../talk.ts";
 
@@ -28,20 +30,41 @@ export type MessageName =
  */
 export async function editMessage(
   setting: RoomsSetting,
-  talk: Pick<Talk, "announce">,
+  talk: Pick<Talk, "announce" | "redecide">,
   message: MessageName,
   text: string,
 ): Promise<void> {
   const { database, store, directory } = setting;
+  const [found] = await database.query<FoundMessage>(FIND, namesOf(message));
+  if (!found) return;
   await database.transaction(async (tx) => {
+    const place = await store.open(tx, found.place);
     const [edited] = await tx.query<{ id: string; place: string; is_news: boolean }>(EDIT, [
       ...namesOf(message),
       text,
     ]);
     if (edited) await tx.query(EDIT_RECORD, [edited.place, edited.id, recordOf(text, directory)]);
-    if (edited?.is_news) await store.emitEdited(tx, edited.place, edited.id);
+    if (!place || edited?.is_news !== true) return;
+    await store.emitEdited(tx, edited.place, edited.id);
+    await addressAnew(tx, setting, talk, { place, id: edited.id });
   });
   talk.announce();
+}
+
+/** Other words may be for other agents. */
+async function addressAnew(
+  tx: Transaction,
+  { store, directory, gather }: RoomsSetting,
+  talk: Pick<Talk, "redecide">,
+  { place, id }: { readonly place: OpenPlace; readonly id: string },
+): Promise<void> {
+  const message = await store.message(id, tx);
+  if (message?.authorKind !== "person") return;
+  const { replyTo } = message;
+  const replied = replyTo === null ? undefined : await store.message(replyTo, tx);
+  const rule = { names: directory.names, mostMs: gather.mostMs };
+  const addressed = await addressedBy(tx, place, { ...message, replied }, rule);
+  await talk.redecide(tx, place, message, addressed);
 }
 
 /**
