@@ -1,6 +1,8 @@
 // The door `dure/channels`: adapters between rooms and platforms.
 
 // Platforms that a team can name in `rooms.adapters`
+export { chatPlatform } from "./chat/chat.ts";
+export type { ChatPlatformOptions } from "./chat/chat.ts";
 export { discord } from "./discord/discord.ts";
 export { slack } from "./slack/slack.ts";
 export { web } from "./web/web.ts";
