@@ -158,7 +158,8 @@ export class ChatChannelAdapter implements ChannelAdapter {
     const link = this.#link(post.account);
     // What an adapter gives back of a file differs: a person can tell.
     if (!this.#hasHistory(link) || post.files !== undefined) return { found: "unsure" };
-    const said = await this.#said(post.account, post.place, { after, signal });
+    const said = await this.#said(post.account, post.place, { after, signal }).catch(unlessRefused);
+    if (said === undefined) return { found: "unsure" };
     const text = textOfPost(post);
     const found = said.messages
       .filter((one) => isOwn(one, link.adapter.botUserId))
@@ -201,7 +202,9 @@ export class ChatChannelAdapter implements ChannelAdapter {
     if (threadBelow === undefined) return { found: "no" };
     const link = this.#link(thread.account);
     if (!this.#hasHistory(link) || thread.named !== undefined) return { found: "unsure" };
-    const said = await this.#said(thread.account, thread.channel, { after: undefined, signal });
+    const all = { after: undefined, signal };
+    const said = await this.#said(thread.account, thread.channel, all).catch(unlessRefused);
+    if (said === undefined) return { found: "unsure" };
     const found = said.messages
       .filter((one) => isOwn(one, link.adapter.botUserId) && isSince(one, thread.since))
       .find((one) => isSameText(textIn(one), threadTitle(thread.name)));
@@ -346,6 +349,12 @@ export class ChatChannelAdapter implements ChannelAdapter {
 
     return ask({ clock, timeoutMs, signal }, { platform: this.name, doing }, () => work(link));
   }
+}
+
+/** The account may not look, or the adapter cannot: a person can tell. */
+function unlessRefused(error: unknown): undefined {
+  const { failure = "transient" } = error instanceof ChannelError ? error : {};
+  if (failure !== "permission" && failure !== "invalid") throw error;
 }
 
 /** Whether a message is the account's own. */

@@ -130,8 +130,8 @@ export interface ChatHost {
   processAppHomeOpened(event: unknown): void;
   processAssistantContextChanged(event: unknown): void;
   processAssistantThreadStarted(event: unknown): void;
-  processInstalled(event: unknown): void;
-  processUninstalled(event: unknown): void;
+  processInstalled?(event: unknown): void;
+  processUninstalled?(event: unknown): void;
   processMemberJoinedChannel(event: unknown): void;
 }
 

@@ -38,12 +38,16 @@ const PLATFORMS: Readonly<Record<string, ChatPlatform>> = {
     // learn.microsoft.com/microsoftteams/limits-specifications-teams: about 28 KB; 3 bytes a sign.
     messageLength: 8_000,
     edits: true,
+    // Microsoft Graph gives messages back to an app with ChannelMessage.Read.All alone.
+    hasHistory: false,
     threadBelow: teamsThread,
   },
   gchat: {
     // developers.google.com/workspace/chat/api/reference/rest/v1/spaces.messages: 32,000 bytes.
     messageLength: 4_000,
     edits: true,
+    // Messages are listed for an app that an administrator allowed it.
+    hasHistory: false,
     threadBelow: googleThread,
   },
   whatsapp: {
