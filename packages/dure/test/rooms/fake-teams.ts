@@ -131,13 +131,13 @@ export class FakeTeams {
     const activity = text === "" ? {} : (JSON.parse(text) as Readonly<Record<string, unknown>>);
     if (activity["type"] === "typing") {
       this.typing.push(conversation);
-      return void answer(response, 200, { id: "" });
+      return answer(response, 200, { id: "" });
     }
     const fault = request.method === "POST" ? this.#faults.shift() : undefined;
     if (fault && fault.status === undefined) return;
-    if (fault && !fault.afterDoing) return void answer(response, fault.status!, { error: {} });
+    if (fault && !fault.afterDoing) return answer(response, fault.status!, { error: {} });
     const done = this.#carryOut(request.method ?? "", { conversation, id, activity });
-    if (fault) return void answer(response, fault.status!, { error: {} });
+    if (fault) return answer(response, fault.status!, { error: {} });
     answer(response, done === undefined ? 404 : 200, { id: done });
   }
 

@@ -1,6 +1,6 @@
 // @module-tag slow
 import { createTeamsAdapter, type TeamsAdapterConfig } from "@chat-adapter/teams";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { chatPlatform } from "../../src/channels/chat/chat.ts";
 import { RecordingPort } from "../../src/channels/test-port.ts";
 import type {
@@ -42,12 +42,15 @@ const account: ChannelAccount = { id: "ruda", agent: "ruda", displayName: "ë£¨ë‹
 const { signal } = new AbortController();
 const QUIET = { debug() {}, info() {}, warn() {}, error() {}, child: () => QUIET };
 
+// The client of Microsoft below the adapter has a logger of its own.
+beforeAll(() => void vi.stubEnv("LOG_LEVEL", "error"));
+
 interface TeamsStage {
   readonly teams: FakeTeams;
   readonly adapter: ChannelAdapter;
   readonly port: RecordingPort;
   /** Of a conversation; `root`: of the message that a thread of a channel hangs on. */
-  place(conversation: FakeTeamsConversation, root?: string): PlaceAddress;
+  readonly place: (conversation: FakeTeamsConversation, root?: string) => PlaceAddress;
 }
 
 /** Two bots; the first hears what is said. */

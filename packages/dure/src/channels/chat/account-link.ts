@@ -88,9 +88,9 @@ export class AccountLink {
 
   /** How the platform calls it, as far as the adapter knows by now. */
   get self(): Bot {
-    const { botUserId, userName } = this.adapter;
     const { account } = this.#parts.bot;
-    return { account, id: botId(botUserId, account), userId: botUserId, userName };
+    const userId = userIdOf(this.adapter);
+    return { account, id: botId(userId, account), userId, userName: this.adapter.userName };
   }
 
   get account(): ChannelAccount {
@@ -195,7 +195,7 @@ export class AccountLink {
     const { platform, kind } = this.#parts;
     try {
       await this.adapter.initialize(this.#host);
-      if (platform.namesItself === true && this.adapter.botUserId === undefined) {
+      if (platform.namesItself === true && userIdOf(this.adapter) === undefined) {
         throw new Error(`${kind} does not say who the account is: look at its token`);
       }
     } catch (error) {
@@ -262,6 +262,15 @@ export class AccountLink {
         `the adapter of ${bot.account} did not end in good order (${messageOf(error)})`,
       );
     }
+  }
+}
+
+/** Some adapters throw until they know it. */
+function userIdOf(adapter: ChatAdapter): string | undefined {
+  try {
+    return adapter.botUserId;
+  } catch {
+    return undefined;
   }
 }
 

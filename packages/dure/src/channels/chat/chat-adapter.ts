@@ -54,8 +54,8 @@ export class ChatChannelAdapter implements ChannelAdapter {
   readonly name: string;
   readonly isLocal = false;
   readonly limits: ChannelLimits;
-  readonly edit?: NonNullable<ChannelAdapter["edit"]>;
-  readonly remove?: NonNullable<ChannelAdapter["remove"]>;
+  declare readonly edit?: NonNullable<ChannelAdapter["edit"]>;
+  declare readonly remove?: NonNullable<ChannelAdapter["remove"]>;
   readonly #options: ChatChannelOptions;
   /** By the account's id. */
   readonly #links = new Map<string, AccountLink>();
@@ -162,7 +162,7 @@ export class ChatChannelAdapter implements ChannelAdapter {
     if (said === undefined) return { found: "unsure" };
     const text = textOfPost(post);
     const found = said.messages
-      .filter((one) => isOwn(one, link.adapter.botUserId))
+      .filter((one) => isOwn(one, link.self.userId))
       .find((one) => isSameText(textIn(one), text));
     if (found !== undefined) {
       return { found: "yes", platformId: platformIdOf(post.place, textMember(found, "id")) };
@@ -206,7 +206,7 @@ export class ChatChannelAdapter implements ChannelAdapter {
     const said = await this.#said(thread.account, thread.channel, all).catch(unlessRefused);
     if (said === undefined) return { found: "unsure" };
     const found = said.messages
-      .filter((one) => isOwn(one, link.adapter.botUserId) && isSince(one, thread.since))
+      .filter((one) => isOwn(one, link.self.userId) && isSince(one, thread.since))
       .find((one) => isSameText(textIn(one), threadTitle(thread.name)));
     if (found === undefined) return { found: said.isWhole ? "no" : "unsure" };
     const sent = {

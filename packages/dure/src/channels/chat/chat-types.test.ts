@@ -11,15 +11,11 @@ import type { ChatAdapter, ChatHost, ChatState } from "./chat-types.ts";
 type Unanswered = "history" | "transcripts";
 
 const adapter = (theirs: Adapter): ChatAdapter => theirs;
-const host = (ours: ChatHost): Omit<ChatInstance, Unanswered> => ours as never;
 const state = (theirs: StateAdapter): ChatState => theirs;
-const members: Record<Exclude<keyof ChatInstance, Unanswered>, true> = {} as Record<
-  keyof ChatHost,
-  true
->;
-const none: Record<Exclude<keyof ChatHost, keyof ChatInstance>, true> = {};
+/** Every other member is there, as the package has it. */
+const host = (ours: ChatHost): Pick<ChatHost, Exclude<keyof ChatInstance, Unanswered>> => ours;
+const answered = (theirs: ChatInstance): ChatHost => theirs;
 
 test("the types of dure fit those of the package chat", () => {
-  expect([adapter, host, state].map(({ length }) => length)).toEqual([1, 1, 1]);
-  expect([members, none]).toEqual([{}, {}]);
+  expect([adapter, state, host, answered].map(({ length }) => length)).toEqual([1, 1, 1, 1]);
 });

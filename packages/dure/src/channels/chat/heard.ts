@@ -151,9 +151,9 @@ function withMentionOf(text: string, { id }: Bot): string {
 function withMentionsOf(text: string, { id, userName }: Bot): string {
   const name = userName.replace(/^@/u, "");
   if (name === "") return text;
-  const escaped = name.replace(/[\\^$.*+?()[\]{}|/-]/gu, "\\$&");
+  const escaped = name.replace(/[\\^$.*+?()[\]{}|/]/gu, "\\$&");
 
-  return text.replace(new RegExp(`@${escaped}(?![A-Za-z0-9_])`, "giu"), () => `<@${id}>`);
+  return text.replace(new RegExp(`@${escaped}(?![A-Za-z0-9_-])`, "giu"), () => `<@${id}>`);
 }
 
 function mentionsIn(text: string, bots: readonly Bot[]): InboundMessage["mentions"] {

@@ -59,7 +59,7 @@ const PLATFORMS: Readonly<Record<string, ChatPlatform>> = {
   // A comment on GitHub has 65,536 characters.
   github: { messageLength: 60_000, edits: true },
   // Its adapter's channel is one issue: a team would name each. So all issues are threads of one.
-  linear: { messageLength: 10_000, edits: true, channelOf: () => "linear" },
+  linear: { messageLength: 10_000, edits: true, namesItself: true, channelOf: () => "linear" },
 };
 
 /** Those of a platform that is not known are careful. */

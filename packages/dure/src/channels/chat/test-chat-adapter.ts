@@ -192,7 +192,7 @@ export class TestChatAdapter implements ChatAdapter {
   }
 
   parseMessage(raw: unknown): unknown {
-    return revived(raw as TestChatMessage);
+    return revived(raw);
   }
 
   #seen(message: TestChatMessage): TestChatMessage {
