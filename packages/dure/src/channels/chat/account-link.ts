@@ -70,7 +70,8 @@ export class AccountLink {
     this.adapter = bot.adapter;
     this.#account = { id: bot.account, agent: bot.agent, displayName: bot.agent };
     this.#state = parts.state ?? new MemoryState(port.clock);
-    this.#deliveries = new Deliveries({ ...port, account: bot.account });
+    const { clock, logger: log } = port;
+    this.#deliveries = new Deliveries({ clock, logger: log, account: bot.account });
     this.#audiences = new Audiences(port, () => this.account);
     const now = (): number => port.clock.now();
     this.listener = { kind, adapter: this.adapter, platform, bots, now };
@@ -130,7 +131,7 @@ export class AccountLink {
   async run(account: ChannelAccount, signal: AbortSignal): Promise<void> {
     this.#account = account;
     const states = new StateTeller(this.#parts.port);
-    states.tell(this.account, "starting");
+    states.tell(account, "starting"); // how the platform calls it is not known yet
     const refusal = await this.#connect(states, signal);
     if (refusal === undefined) {
       if (!signal.aborted) this.#tellReady(states, signal);

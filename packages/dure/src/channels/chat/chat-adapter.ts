@@ -126,9 +126,10 @@ export class ChatChannelAdapter implements ChannelAdapter {
     const isFor = ({ account: { id, agent } }: AccountLink): boolean =>
       account === undefined ? links.length === 1 : id === account || agent === account;
     const link = links.find(isFor);
-    if (link === undefined || this.#stopped.signal.aborted) {
-      return new Response("not here", { status: 404 });
+    if (this.#port === undefined || this.#stopped.signal.aborted) {
+      return new Response("not here now", { status: 503, headers: { "retry-after": "5" } });
     }
+    if (link === undefined) return new Response("not here", { status: 404 });
 
     return link.take(request);
   }
