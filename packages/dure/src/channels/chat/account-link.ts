@@ -139,7 +139,7 @@ export class AccountLink {
       await this.#pause();
       states.tell(this.account, "stopped");
     } else {
-      states.tell(this.account, "refused", refusal);
+      states.tell(this.#account, "refused", refusal);
     }
     await states.settled();
   }
@@ -168,7 +168,7 @@ export class AccountLink {
         const isRefused = error instanceof ChannelError && error.failure === "credential";
         if (isRefused) return messageOf(error);
         const waitMs = backOffMs(failures, AGAIN);
-        states.tell(this.account, "reconnecting", messageOf(error));
+        states.tell(this.#account, "reconnecting", messageOf(error));
         port.logger.warn(
           { account: bot.account, waitMs, err: error },
           `${bot.account} is not connected to ${kind} (${messageOf(error)}); again in ${waitMs} ms`,

@@ -55,6 +55,7 @@ const PLATFORMS: Readonly<Record<string, ChatPlatform>> = {
     messageLength: 2_000,
     edits: false,
     hasHistory: false,
+    namesItself: true,
   },
   // A comment on GitHub has 65,536 characters.
   github: { messageLength: 60_000, edits: true },
