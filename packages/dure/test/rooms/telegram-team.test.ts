@@ -41,7 +41,7 @@ async function telegramTeam(): Promise<TelegramTeam> {
       desk: defineService({
         name: "desk",
         agents: {},
-        flows: { DEFAULT: flow((turn) => turn.done({ message: "들었어요" })) },
+        flows: { DEFAULT: flow(async (turn) => turn.done({ message: "들었어요" })) },
       }),
     },
     rooms: {

@@ -121,8 +121,8 @@ export interface ChatHost {
     options: ChatWebhookOptions | undefined,
   ): Promise<void> | void;
   abortTurn(threadId: string): Promise<void>;
-  processModalSubmit(event: unknown): Promise<undefined>;
-  processOptionsLoad(event: unknown): Promise<undefined>;
+  processModalSubmit(event: unknown): Promise<unknown>;
+  processOptionsLoad(event: unknown): Promise<unknown>;
   processModalClose(event: unknown): void;
   processAgentSessionStopped(event: unknown): void;
   processAgentSessionTitleChanged(event: unknown): void;
