@@ -39,6 +39,7 @@ export const ENGLISH: readonly Group[] = [
     pages: [
       ["Discord", "guides/discord"],
       ["Slack", "guides/slack"],
+      ["Telegram, Teams and others", "guides/chat-platforms"],
       ["Other clients", "guides/protocols"],
       ["Documents", "guides/knowledge"],
       ["Escalations", "guides/escalations"],

@@ -1,6 +1,10 @@
 // The door `dure/channels`: adapters between rooms and platforms.
 
 // Platforms that a team can name in `rooms.adapters`
+export { chatPlatform } from "./chat/chat.ts";
+export type { ChatPlatformOptions } from "./chat/chat.ts";
+export type { ChatAdapter, ChatState } from "./chat/chat-types.ts";
+export type { ChatPlatform } from "./chat/platforms.ts";
 export { discord } from "./discord/discord.ts";
 export { slack } from "./slack/slack.ts";
 export { web } from "./web/web.ts";

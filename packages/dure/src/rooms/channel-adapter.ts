@@ -119,6 +119,11 @@ export interface ChannelAdapter {
   threadsInUse?(account: ChannelAccount): readonly ThreadInUse[];
   /** A thread as a text of this platform links it. Absent: it cannot. */
   linkTo?(place: PlaceAddress, named: { readonly id: string; readonly name: string }): string;
+  /**
+   * Takes what the platform posts to dure's server; `account` where the address names one. Answers
+   * when it is stored. Absent: the platform posts nothing.
+   */
+  webhook?(request: Request, account: string | undefined): Promise<Response>;
   /** What to set so that an agent has an account. Absent: its key in the configuration. */
   accountKey?(agent: string): string;
   /**

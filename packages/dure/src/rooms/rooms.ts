@@ -402,6 +402,11 @@ export class Rooms {
     this.#talk.announce();
   }
 
+  /** The adapter of a platform; undefined: the team is not there. */
+  adapter(name: string): ChannelAdapter | undefined {
+    return this.#setting.adapters.get(name);
+  }
+
   retentionRules(): readonly RetentionRule[] {
     return roomRetention(this.#options.limits);
   }

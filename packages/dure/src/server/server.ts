@@ -21,6 +21,7 @@ import { ulid } from "../kernel/ids.ts";
 import type { Logger } from "../kernel/logger.ts";
 import { assertBindable } from "./access.ts";
 import { boundsOf, type GivenLimits, type ServerBounds } from "./bounds.ts";
+import { channelWebhookRoutes } from "./channel-webhook-routes.ts";
 import { Connections } from "./connections.ts";
 import { auditRequests, auditRoutes, refuseDeed, type AuditBook } from "./audit.ts";
 import { useStrictJson } from "./body.ts";
@@ -256,6 +257,7 @@ function registerRoutes(app: FastifyInstance, parts: ServerParts): void {
   void app.register(escalationRoutes, parts);
   void app.register(roomRoutes, parts);
   void app.register(roomFileRoutes, parts);
+  void app.register(channelWebhookRoutes, parts);
   void app.register(agentRoutes, parts);
   void app.register(agentEditRoutes, parts);
   void app.register(traceRoutes, parts);

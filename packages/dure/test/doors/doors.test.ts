@@ -166,6 +166,7 @@ const VALUES: Readonly<Record<string, readonly string[]>> = {
     "DiscordAdapter",
     "SlackAdapter",
     "WebAdapter",
+    "chatPlatform",
     "discord",
     "slack",
     "web",

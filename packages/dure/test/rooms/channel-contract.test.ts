@@ -1,11 +1,14 @@
 import { onTestFinished } from "vitest";
 import { DiscordAdapter } from "../../src/channels/discord/discord-adapter.ts";
+import { ChatChannelAdapter } from "../../src/channels/chat/chat-adapter.ts";
+import { TEST_PLATFORM, TestChat } from "../../src/channels/chat/test-chat-adapter.ts";
 import { testDatabase } from "../../src/durable/test-database.ts";
 import type { PlaceAddress } from "../../src/rooms/channel-adapter.ts";
 import { WebAdapter } from "../../src/channels/web/web-adapter.ts";
 import { SlackAdapter } from "../../src/channels/slack/slack-adapter.ts";
 import { FakeDiscord, FakeSlack, WebFaultSwitch } from "@dure/testing";
 import { channelContract, type ChannelStage } from "./channel-contract.ts";
+import { chatCodeOf } from "./chat-platform.ts";
 import { faultOf, OPEN_LIMITS } from "./discord-platform.ts";
 import { OPEN_SLACK_LIMITS, slackFaultOf, slackPlaceOf } from "./slack-platform.ts";
 
@@ -118,5 +121,37 @@ channelContract("Slack", async (): Promise<ChannelStage> => {
       const { ts } = person.post(slackPlaceOf(place), text);
       return `${place.channel}:${ts}`;
     },
+  };
+});
+
+channelContract("an adapter of chat", async (): Promise<ChannelStage> => {
+  const chat = new TestChat();
+  const adapter = new ChatChannelAdapter({
+    name: "test",
+    platform: TEST_PLATFORM,
+    bots: [
+      { account: "ruda", agent: "ruda", adapter: chat.adapter("bot1", "ruda_bot") },
+      { account: "eden", agent: "eden", adapter: chat.adapter("bot2", "eden_bot") },
+    ],
+    isPolling: false,
+    state: undefined,
+    channels: () => ["test:general"],
+  });
+  onTestFinished(() => adapter.stop());
+  return {
+    adapter,
+    account: { id: "ruda", agent: "ruda", displayName: "루다", platformId: "bot1" },
+    other: { id: "eden", agent: "eden", displayName: "이든", platformId: "bot2" },
+    channel: { adapter: "test", channel: "test:general" },
+    shown: async ({ channel, thread }) => chat.shown(thread ?? channel),
+    fail: (what, failure, { afterDoing = false, retryAfterMs = 1_000 } = {}) =>
+      void chat.faults.push({
+        what,
+        code: chatCodeOf(failure),
+        retryAfter: retryAfterMs / 1_000,
+        afterDoing,
+      }),
+    say: async ({ channel, thread }, text) =>
+      `${channel}#${await chat.say(thread ?? channel, text)}`,
   };
 });

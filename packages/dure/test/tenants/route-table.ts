@@ -341,6 +341,31 @@ export const ROUTES: Readonly<Record<string, Row>> = {
     call: () => ({ path: "/v1/hooks/deploys", body: {} }),
     own: "401 HOOK_REFUSED",
   },
+  // Whose request it is says the platform's signature, to the adapter.
+  "GET /v1/channels/:name/webhook": {
+    scope: "public",
+    names: "none",
+    call: at("/v1/channels/none/webhook"),
+    own: "404 CHANNEL_TAKES_NO_WEBHOOK",
+  },
+  "GET /v1/channels/:name/webhook/:account": {
+    scope: "public",
+    names: "none",
+    call: at("/v1/channels/none/webhook/ruda"),
+    own: "404 CHANNEL_TAKES_NO_WEBHOOK",
+  },
+  "POST /v1/channels/:name/webhook": {
+    scope: "public",
+    names: "none",
+    call: () => ({ path: "/v1/channels/none/webhook", body: {} }),
+    own: "404 CHANNEL_TAKES_NO_WEBHOOK",
+  },
+  "POST /v1/channels/:name/webhook/:account": {
+    scope: "public",
+    names: "none",
+    call: () => ({ path: "/v1/channels/none/webhook/ruda", body: {} }),
+    own: "404 CHANNEL_TAKES_NO_WEBHOOK",
+  },
   "GET /openai/v1/models": {
     scope: "chat",
     names: "none",
