@@ -230,7 +230,9 @@ export class FakeTelegram {
     editMessageText: (bot, fields) => {
       const message = this.#own(bot, fields, "edit");
       const { markdown } = (fields["rich_message"] ?? {}) as { markdown?: string };
-      return Object.assign(message, { text: markdown ?? textOf(fields["text"], fields) });
+      const text = markdown ?? textOf(fields["text"], fields);
+      if (text === message.text) throw new Error("message is not modified");
+      return Object.assign(message, { text });
     },
     deleteMessage: (bot, fields) => {
       this.messages.splice(this.messages.indexOf(this.#own(bot, fields, "delete")), 1);

@@ -344,6 +344,28 @@ test("a post is found although the platform gives its formatting back in another
   expect(found).toEqual({ found: "yes", platformId: `test:general#${id}` });
 });
 
+test("a post is not taken for missing where the message before it is not given back", async () => {
+  const { adapter, chat } = await connected();
+  const post = postOf({ text: "안녕" });
+
+  const behindNone = await adapter.findPost(post, { after: "test:general#gone", signal });
+  for (let index = 0; index < 100; index++) chat.add("test:general", String(index), minjun);
+
+  expect(behindNone).toEqual({ found: "unsure" });
+  expect(await adapter.findPost(post, { signal })).toEqual({ found: "unsure" });
+  chat.messages.pop();
+  expect(await adapter.findPost(post, { signal })).toEqual({ found: "no" });
+});
+
+test("a channel that has only threads has nothing to read", async () => {
+  const { adapter, chat } = await connected({ hasOnlyThreads: true });
+  chat.add("test:general:1", "안녕", minjun);
+  const thread = { ...general, thread: "test:general:1" };
+
+  expect(await adapter.readSince(ruda, general, { limit: 10, signal })).toEqual([]);
+  expect(await adapter.readSince(ruda, thread, { limit: 10, signal })).toHaveLength(1);
+});
+
 test("a message is edited and taken away, unless the platform cannot", async () => {
   const { adapter, chat } = await connected();
   const { adapter: plain } = await connected({ edits: false });

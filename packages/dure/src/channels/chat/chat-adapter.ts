@@ -258,7 +258,8 @@ export class ChatChannelAdapter implements ChannelAdapter {
     { after, limit, signal }: { after?: string | undefined; limit: number; signal: AbortSignal },
   ): Promise<readonly InboundMessage[]> {
     const link = this.#link(account);
-    if (!this.#hasHistory(link)) return [];
+    const isSilent = place.thread === undefined && this.#options.platform.hasOnlyThreads === true;
+    if (isSilent || !this.#hasHistory(link)) return [];
     const { messages } = await this.#said(account, place, { after, signal, most: limit });
     const read = messages.flatMap(
       (one) => heardMessage(one, { self: link.self, listener: link.listener })?.message ?? [],
@@ -307,9 +308,13 @@ export class ChatChannelAdapter implements ChannelAdapter {
 
   async #edit(post: OutgoingPost, platformId: string, signal: AbortSignal): Promise<void> {
     const { place } = post;
-    await this.#ask(post.account, { doing: "edit a message", signal }, ({ adapter }) =>
-      adapter.editMessage(threadIdOf(place), messageIdOf(place, platformId), postableOf(post)),
-    );
+    try {
+      await this.#ask(post.account, { doing: "edit a message", signal }, ({ adapter }) =>
+        adapter.editMessage(threadIdOf(place), messageIdOf(place, platformId), postableOf(post)),
+      );
+    } catch (error) {
+      if (!saysUnchanged(error)) throw error;
+    }
   }
 
   async #said(
@@ -356,6 +361,13 @@ export class ChatChannelAdapter implements ChannelAdapter {
 function unlessRefused(error: unknown): undefined {
   const { failure = "transient" } = error instanceof ChannelError ? error : {};
   if (failure !== "permission" && failure !== "invalid") throw error;
+}
+
+/** Telegram refuses an edit that changes nothing. */
+function saysUnchanged(error: unknown): boolean {
+  return error instanceof ChannelError && error.failure === "invalid"
+    ? error.message.includes("message is not modified")
+    : false;
 }
 
 /** Whether a message is the account's own. */

@@ -40,7 +40,10 @@ export async function saidSince(
     const found = messages.findLastIndex((one) => isObject(one) && one["id"] === known);
     if (found >= 0) return { messages: messages.slice(found + 1), isWhole: true };
     cursor = read.nextCursor;
-    if (cursor === undefined) return { messages, isWhole: true };
+    if (cursor === undefined) {
+      // A full page without a next one may be the oldest messages alone.
+      return { messages, isWhole: known === undefined && read.messages.length < PAGE };
+    }
     if (known === undefined && messages.length >= most) break;
   }
 

@@ -11,6 +11,8 @@ export interface ChatPlatform {
   readonly edits: boolean;
   /** Whether the platform gives back what was said. Absent: unless the adapter says it does not. */
   readonly hasHistory?: boolean | undefined;
+  /** Nothing is said in a channel but in its threads. */
+  readonly hasOnlyThreads?: boolean | undefined;
   /** An adapter that does not know its own id has not reached the platform yet. */
   readonly namesItself?: boolean | undefined;
   /** The channel of a thread. Absent: as the adapter says. */
@@ -58,9 +60,15 @@ const PLATFORMS: Readonly<Record<string, ChatPlatform>> = {
     namesItself: true,
   },
   // A comment on GitHub has 65,536 characters.
-  github: { messageLength: 60_000, edits: true },
+  github: { messageLength: 60_000, edits: true, hasOnlyThreads: true },
   // Its adapter's channel is one issue: a team would name each. So all issues are threads of one.
-  linear: { messageLength: 10_000, edits: true, namesItself: true, channelOf: () => "linear" },
+  linear: {
+    messageLength: 10_000,
+    edits: true,
+    namesItself: true,
+    hasOnlyThreads: true,
+    channelOf: () => "linear",
+  },
 };
 
 /** Those of a platform that is not known are careful. */
