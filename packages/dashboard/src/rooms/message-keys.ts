@@ -27,10 +27,8 @@ export function useMessageKeys(log: RefObject<HTMLElement | null>, deeds: Messag
   const onKey = useEffectEvent((event: KeyboardEvent): void => {
     const deed = deedOf(event);
     if (deed === undefined || log.current === null || isBehindWindow(log.current)) return;
-    const at = document.activeElement?.closest<HTMLElement>("li[id]") ?? null;
-    const message = at !== null && log.current.contains(at) ? at : undefined;
-    const isFirst = document.querySelector('[role="log"]') === log.current;
-    if (message === undefined && (!isFirst || at !== null)) return; // of two logs one has the key
+    const { message, isOurs } = focusIn(log.current);
+    if (!isOurs) return;
 
     if (deed === "leave") {
       if (!deeds.leave()) message?.blur();
@@ -47,6 +45,13 @@ export function useMessageKeys(log: RefObject<HTMLElement | null>, deeds: Messag
     window.addEventListener("keydown", (event) => onKey(event), { signal: leaving.signal });
     return () => leaving.abort();
   }, []);
+}
+
+/** The message that has the focus, and whether this log has the key: of two logs one has it. */
+function focusIn(log: HTMLElement): { message: HTMLElement | undefined; isOurs: boolean } {
+  const at = document.activeElement?.closest<HTMLElement>("li[id]") ?? null;
+  if (at !== null) return { message: at, isOurs: log.contains(at) };
+  return { message: undefined, isOurs: document.querySelector('[role="log"]') === log };
 }
 
 /** Undefined where a text is written, or the key is another one's. Pure. */

@@ -1,7 +1,7 @@
 import { Button } from "@mantine/core";
 import { IconArrowDown, IconRefresh, IconTrash } from "@tabler/icons-react";
 import { useQueryClient } from "@tanstack/react-query";
-import { systemClock, type Room, type RoomAgent, type RoomMessage } from "dure/client";
+import { systemClock, type Room, type RoomAgent } from "dure/client";
 import type { Timeline, UsedRoom } from "dure/react";
 import {
   Fragment,

@@ -16,6 +16,23 @@ import { ROOM_KEYS, type PageSpeaker } from "./room-data.ts";
 import "./rooms.css";
 import { useAgents, useRoomList, useSpeaker, useThread } from "./use-rooms.ts";
 
+function NoMatch({ looksFor, count }: { looksFor: string; count: number }): ReactNode {
+  const text = useText();
+  if (looksFor === "" || count > 0) return null;
+  return <p className="soft small sessions-empty">{text.rooms.noMatch(looksFor)}</p>;
+}
+
+/** Above the channels of a platform; of the only one its name says nothing. */
+function PlatformTitle({ adapter, isAlone }: { adapter: string; isAlone: boolean }): ReactNode {
+  const text = useText();
+  return (
+    <h2 className="rooms-title meta strong row">
+      {!isAlone && <PlatformIcon adapter={adapter} size={14} />}
+      {isAlone ? text.rooms.channels : platformName(adapter, text.rooms.web)}
+    </h2>
+  );
+}
+
 /** Channels, and every agent with whom one can talk alone; with unread marks. */
 export function RoomList(): ReactNode {
   const text = useText();
@@ -51,15 +68,10 @@ export function RoomList(): ReactNode {
         aria-label={text.rooms.search}
         leftSection={<IconSearch size={15} />}
       />
-      {looksFor !== "" && channels.length + shown.length === 0 && (
-        <p className="soft small sessions-empty">{text.rooms.noMatch(looksFor)}</p>
-      )}
+      <NoMatch looksFor={looksFor} count={channels.length + shown.length} />
       {[...platforms].map(([adapter, some]) => (
         <section key={adapter}>
-          <h2 className="rooms-title meta strong row">
-            {isOneOf > 1 && <PlatformIcon adapter={adapter} size={14} />}
-            {isOneOf > 1 ? platformName(adapter, text.rooms.web) : text.rooms.channels}
-          </h2>
+          <PlatformTitle adapter={adapter} isAlone={isOneOf <= 1} />
           <ul>
             {some.map((room) => (
               <li key={room.id}>

@@ -151,6 +151,16 @@ export class RoomStore {
   }
 }
 
+/** A message by its platform's id, or by dure's. */
+export type MessageName =
+  | { readonly adapter: string; readonly platformId: string }
+  | { readonly id: string };
+
+/** Parameters of a statement that finds it. Pure. */
+export function namesOf(message: MessageName): readonly (string | null)[] {
+  return "id" in message ? [null, null, message.id] : [message.adapter, message.platformId, null];
+}
+
 /** What an operator can say to something that only wants to be known. */
 const SEEN = [{ value: "seen", code: "seen", label: "Seen" }] as const;
 

@@ -101,7 +101,6 @@ export interface RoomsOptions {
 export class Rooms {
   readonly reader: RoomReader;
   readonly collaboration: Collaboration;
-  /** What people change of their own messages. */
   readonly own: OwnMessages;
   readonly files: PlaceFiles;
   /** Agents for which people allow no model call. */
@@ -138,12 +137,7 @@ export class Rooms {
     });
     this.#lifts = new GuardResumes(this.#setting, { talk: this.#talk, unsure: delivery.unsure });
     this.own = new OwnMessages(this.#setting, this.#talk, {
-      find: async (id, who) => {
-        checkPerson(who.person, this.directory);
-        const message = await this.message(id, who);
-        assertOurs(await this.place(message.place, who));
-        return message;
-      },
+      find: (id, who) => ownRoomMessage(this, id, who),
       wordsOf,
     });
     this.#stops = new Stops(this.#setting, this.#talk);
@@ -247,7 +241,7 @@ export class Rooms {
     },
   ): Promise<{ messageId: string; place: string; repeated: boolean }> {
     checkPerson(who.person, this.directory);
-    const place = assertOurs(await this.#spokenIn(message, who));
+    const place = assertOurs(await spokenIn(this, this.#setting, { to: message, who }));
     const attachments = await this.files.attachmentsOf(place, message.files ?? []);
     const text = wordsOf(textOf({ text: message.text, attachments }));
     const agents = this.directory.agents
@@ -263,14 +257,6 @@ export class Rooms {
       attachments,
     };
     return { ...(await this.#talk.hear(place.id, heard, agents)), place: place.id };
-  }
-
-  async #spokenIn(to: { place: string; below?: string }, who: RoomPerson): Promise<Place> {
-    const place = await this.place(to.place, who);
-    if (to.below === undefined) return place;
-    const above = await this.message(to.below, who);
-    if (above.place !== place.id) throw messageUnknown(to.below);
-    return threadBelow(this.#setting, assertOurs(place), above);
   }
 
   /**
@@ -498,6 +484,27 @@ function assertOurs(place: Place): Place {
     `${place.name} is on ${place.adapter}; people write there themselves.`,
     { class: "conflict", hint: `Write on ${place.adapter}.` },
   );
+}
+
+/** A message of a web room that the person may see. */
+async function ownRoomMessage(rooms: Rooms, id: string, who: RoomPerson): Promise<StoredMessage> {
+  checkPerson(who.person, rooms.directory);
+  const message = await rooms.message(id, who);
+  assertOurs(await rooms.place(message.place, who));
+  return message;
+}
+
+/** Where a person's words go: to a place, or to the thread below a message of it. */
+async function spokenIn(
+  rooms: Rooms,
+  setting: RoomsSetting,
+  { to, who }: { to: { place: string; below?: string }; who: RoomPerson },
+): Promise<Place> {
+  const place = await rooms.place(to.place, who);
+  if (to.below === undefined) return place;
+  const above = await rooms.message(to.below, who);
+  if (above.place !== place.id) throw messageUnknown(to.below);
+  return threadBelow(setting, assertOurs(place), above);
 }
 
 function messageUnknown(id: string): DureError {

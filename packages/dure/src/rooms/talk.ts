@@ -27,7 +27,7 @@ import { orderingOf, partKey, partLength, topicOf } from "./out/notices.ts";
 import { findMentions, renderMentions } from "./decide/mentions.ts";
 import { tellFormerName } from "./out/former-name-notice.ts";
 import { asideOf, listenersIn, membersAmong } from "./decide/bystanders.ts";
-import { addressedBy, agentsAbove, agentsOfAsker, type Addressed } from "./decide/continuing.ts";
+import { addressedBy, takingPart, type Addressed } from "./decide/continuing.ts";
 import type { OpenPlace, Place } from "./place.ts";
 import { carryFiles, showFiles, type PlaceAttachment } from "./look/place-files.ts";
 import type { RoleDecision } from "./decide/role.ts";
@@ -290,11 +290,7 @@ export class Talk {
       { names: directory.names, mostMs: gather.mostMs },
     );
     const { mentions, toPerson } = addressed;
-    const joins = known ? [] : await this.#joinsBelow(tx, found, heard);
-    const isNamed = mentions.length > 0 || toPerson || heard.authorKind !== "person";
-    const aside = isNamed ? [] : await agentsOfAsker(tx, found, heard.author);
-    const here = found.participants.filter((agent) => !aside.includes(agent));
-    const place = { ...found, participants: joins.length > 0 ? joins : here };
+    const { place, joins } = await takingPart(tx, found, heard, { ...addressed, directory, known });
     const message = known
       ? { ...known, mentions: [...new Set([...known.mentions, ...mentions])] }
       : messageOf({ ...heard, authorName: nameFromOutside(heard, this.#setting) }, place, mentions);
@@ -390,21 +386,6 @@ export class Talk {
       const stored = await this.#setting.store.message(message, tx);
       if (stored) await this.redecide(tx, place, stored, { mentions, toPerson: false });
     }
-  }
-
-  /**
-   * In a thread without participants: the agents of the message above it. A conversation goes on
-   * where people continue it. Source: docs/spec/collaboration §2.
-   */
-  async #joinsBelow(
-    tx: Transaction,
-    place: OpenPlace,
-    { author }: IncomingMessage,
-  ): Promise<readonly string[]> {
-    if (place.participants.length > 0) return [];
-    const { directory } = this.#setting;
-    const above = await agentsAbove(tx, place, author);
-    return above.filter((agent) => directory.account(place.adapter, agent) !== undefined);
   }
 
   /**

@@ -154,8 +154,9 @@ describe.each(PLATFORMS)("on %s", { timeout: 60_000 }, (name, make) => {
         return Object.keys(roles).filter((agent) => roles[agent]?.role === "HANDLER");
       };
       // An agent of Discord is called to the thread first.
-      if (answers.length > 0)
+      if (answers.length > 0) {
         await eventually(async () => expect(await handlers()).toEqual(answers));
+      }
       done[gesture] = await handlers();
     }
 

@@ -60,11 +60,12 @@ test(
         for (const [as, expected] of Object.entries(one.answers)) {
           const got = seen.answered.get(as) ?? [];
           if (expected.length > 0 && got.length === 0) silent.push(`${one.id} ${as}`);
-          if (`${got}` !== `${expected.toSorted()}`) {
-            wrong.push(`${one.id} ${as}: ${expected} expected, ${got} answered (${one.why})`);
+          const [due, came] = [expected.toSorted().join(), got.join()];
+          if (came !== due) {
+            wrong.push(`${one.id} ${as}: ${due} expected, ${came} came (${one.why})`);
           }
         }
-        if (seen.repeated.length > 0) twice.push(`${one.id}: ${seen.repeated}`);
+        if (seen.repeated.length > 0) twice.push(`${one.id}: ${seen.repeated.join()}`);
       }
     };
     await Promise.all(Array.from({ length: AT_ONCE }, worker));

@@ -16,6 +16,8 @@ export interface Things {
   readonly room: string;
   readonly thread: string;
   readonly message: string;
+  /** A message of an agent, which no person changes. */
+  readonly said: string;
   readonly job: string;
   readonly run: string;
   /** A run of this owner in a repository that is not its own. */
@@ -102,6 +104,16 @@ export async function makeThings(
     [room, message, secret],
   );
 
+  const words = newId("message");
+  await database.query(
+    {
+      text: `
+        insert into dure.room_messages (id, place, seq, author_kind, author, author_name, text)
+        values ($1, $2, 0, 'agent', 'eden', 'eden', $3)`,
+    },
+    [words, room, secret],
+  );
+
   const { body: asked } = await post("/v1/jobs", {
     agent: "ruda",
     target: "eden",
@@ -140,6 +152,7 @@ export async function makeThings(
     room,
     thread,
     message,
+    said: words,
     job: asked["job_id"] as string,
     run: id,
     strayRun: stray.id,

@@ -153,10 +153,8 @@ export class Messages {
         burst: false,
         type: 0,
         guild_id: guild?.id,
-        ...(kind === "ADD" && {
-          message_author_id: message.author.id,
-          member: member && reactingMember(actor, member),
-        }),
+        message_author_id: kind === "ADD" ? message.author.id : undefined,
+        member: kind === "ADD" && member ? reactingMember(actor, member) : undefined,
       }),
     });
   }

@@ -1,6 +1,6 @@
 /** What an adapter tells, read as distrustfully as what a platform tells, in the words of rooms. */
 
-import { isObject } from "../../kernel/json.ts";
+import { isObject, onlyDefined } from "../../kernel/json.ts";
 import type {
   Attachment,
   InboundAuthor,
@@ -70,7 +70,7 @@ export function heardMessage(
     author,
     text,
     mentions: [...mentionsIn(text, listener.bots()), ...repliedTo(replied, self)],
-    ...(repliedId === undefined ? {} : { replyTo: platformIdOf(place, repliedId) }),
+    ...onlyDefined({ replyTo: repliedId && platformIdOf(place, repliedId) }),
     attachments: attachmentsOf(value["attachments"]),
     at: timeOf(metadata["dateSent"]) ?? listener.now(),
   };
@@ -216,9 +216,7 @@ export function attachmentIn(id: string | undefined): ChatAttachment | undefined
   return {
     type,
     fetchMetadata,
-    ...(name === undefined ? {} : { name }),
-    ...(mimeType === undefined ? {} : { mimeType }),
-    ...(url === undefined ? {} : { url }),
+    ...onlyDefined({ name, mimeType, url }),
   };
 }
 

@@ -206,59 +206,44 @@ export class DiscordAdapter implements ChannelAdapter {
     return { platformId: id };
   }
 
-  async edit(
-    post: OutgoingPost,
-    platformId: string,
-    { signal }: { signal: AbortSignal },
-  ): Promise<void> {
-    this.#ensureAvailable(post.account, post.place);
-    const channel = channelIdOf(post.place);
-    await this.#api(post.account).request({
-      method: "PATCH",
-      route: `/channels/${channel}/messages/${platformId}`,
-      body: toEditBody(post),
-      doing: "edit a message",
-      channel,
-      needs: NEEDS.see,
-      signal,
-    });
+  edit(post: OutgoingPost, platformId: string, { signal }: { signal: AbortSignal }): Promise<void> {
+    const body = toEditBody(post);
+    const request = { method: "PATCH", body, doing: "edit a message", signal } as const;
+    return this.#change(post.account, post.place, platformId, request);
   }
 
   /** Source: "Message: Create Reaction", "Delete Own Reaction". */
-  async react(
+  react(
     account: ChannelAccount,
     place: PlaceAddress,
     { platformId, emoji, isSet }: { platformId: string; emoji: string; isSet: boolean },
     { signal }: { signal: AbortSignal },
   ): Promise<void> {
-    this.#ensureAvailable(account, place);
-    const channel = channelIdOf(place);
-    await this.#api(account).request({
-      method: isSet ? "PUT" : "DELETE",
-      route: `/channels/${channel}/messages/${platformId}/reactions/${encodeURIComponent(emoji)}/@me`,
-      doing: "set a reaction",
-      channel,
-      needs: NEEDS.read,
-      signal,
-    });
+    const method = isSet ? "PUT" : "DELETE";
+    const path = `${platformId}/reactions/${encodeURIComponent(emoji)}/@me`;
+    return this.#change(account, place, path, { method, doing: "set a reaction", signal });
   }
 
-  async remove(
+  remove(
     account: ChannelAccount,
     place: PlaceAddress,
     platformId: string,
     { signal }: { signal: AbortSignal },
   ): Promise<void> {
+    const request = { method: "DELETE", doing: "delete a message", signal } as const;
+    return this.#change(account, place, platformId, request);
+  }
+
+  async #change(
+    account: ChannelAccount,
+    place: PlaceAddress,
+    path: string,
+    request: Pick<Parameters<AccountApi["request"]>[0], "method" | "body" | "doing" | "signal">,
+  ): Promise<void> {
     this.#ensureAvailable(account, place);
     const channel = channelIdOf(place);
-    await this.#api(account).request({
-      method: "DELETE",
-      route: `/channels/${channel}/messages/${platformId}`,
-      doing: "delete a message",
-      channel,
-      needs: NEEDS.see,
-      signal,
-    });
+    const route = `/channels/${channel}/messages/${path}` as const;
+    await this.#api(account).request({ ...request, route, channel, needs: NEEDS.see });
   }
 
   async findPost(

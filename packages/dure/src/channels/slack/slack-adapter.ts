@@ -190,7 +190,6 @@ export class SlackAdapter implements ChannelAdapter {
     });
   }
 
-  /** An app of an earlier manifest has no `reactions:write`: then there are no signs. */
   async react(
     account: ChannelAccount,
     place: PlaceAddress,

@@ -37,7 +37,7 @@ export async function interruptAnswers(
   { sessions, author }: { readonly sessions: readonly string[]; readonly author: string },
 ): Promise<void> {
   const ended = await tx.query<UnsaidHandling>(INTERRUPT, [place.id, sessions, author]);
-  await endAnswers(tx, setting, place, ended, "stopped");
+  await endAnswers(tx, setting, place, { ended, outcome: "stopped" });
 }
 
 /** Ends what waits or runs for a message that is gone, unless it answers others with it. */
@@ -48,7 +48,7 @@ export async function endHandlingsOf(
   message: string,
 ): Promise<void> {
   const ended = await tx.query<UnsaidHandling>(WITHDRAW, [message]);
-  await endAnswers(tx, setting, place, ended, "deleted");
+  await endAnswers(tx, setting, place, { ended, outcome: "deleted" });
 }
 
 /** Agents whose work on a message has begun, or is over. */
@@ -73,8 +73,7 @@ async function endAnswers(
   tx: Transaction,
   setting: RoomsSetting,
   place: Place,
-  ended: readonly UnsaidHandling[],
-  outcome: "stopped" | "deleted",
+  { ended, outcome }: { ended: readonly UnsaidHandling[]; outcome: "stopped" | "deleted" },
 ): Promise<void> {
   const text = roomTexts(setting.locale).waitStopped();
   for (const handling of ended) {

@@ -29,7 +29,13 @@ interface Wishes {
 }
 
 /** Outcomes of which a person is told. */
-const FAILURES: ReadonlySet<string> = new Set(["failed", "refused"]);
+const TOLD: ReadonlySet<string> = new Set(["failed", "refused", "stopped"]);
+/** What the notice of a wait for the model says in the end. */
+const WAIT_BECAME: Readonly<Record<string, "gaveUp" | "waitStopped">> = {
+  failed: "gaveUp",
+  refused: "gaveUp",
+  stopped: "waitStopped",
+};
 
 /** Ends handlings: posts what the agent said, and records the outcome. */
 export class HandlingEnd {
@@ -71,12 +77,9 @@ export class HandlingEnd {
 
     if (wishes.leaves) await this.#leave(tx, place, handling.agent);
     if (outcome === "asked") await this.#ask(tx, handling, place, said);
-    const isFailure = FAILURES.has(outcome);
-    const isUnsaid = answer === null && (isFailure || outcome === "stopped");
-    if (isUnsaid) await this.#tellFailure(tx, handling, place, said);
+    if (answer === null && TOLD.has(outcome)) await this.#tellFailure(tx, handling, place, said);
     await this.#noteModel(tx, handling, place, said);
-    const ended = isFailure ? "gaveUp" : "reconnected";
-    const became = outcome === "stopped" ? "waitStopped" : ended;
+    const became = WAIT_BECAME[outcome] ?? "reconnected";
     await endWait(tx, this.#setting, handling, roomTexts(this.#setting.locale)[became]());
 
     const recorded = wishes.leaves ? "left" : wishes.ends ? "ended" : outcome;

@@ -1,6 +1,7 @@
 /** Whom a message is for: by its words, and by what it goes on with. */
 
 import type { Queryable } from "../../durable/database.ts";
+import type { Directory } from "../directory.ts";
 import type { OpenPlace, Place } from "../place.ts";
 import { messageOf, type MessageRow, type StoredMessage } from "../room-store.ts";
 import { calledFirst, findMentions, isCalled, type MentionDirectory } from "./mentions.ts";
@@ -129,8 +130,34 @@ const CALLS_POLITELY = /^\p{Script=Hangul}{2,6}(?:님|씨)[,，]/u;
 /** A first word that may be the name of a person who is called. */
 const CALLS_BY_NAME = /^\S{1,60}?(?:[,，:：]|(?:아|야|님|씨)(?=[\s,，:：!?~.…]|$))/u;
 
+/**
+ * The place with the agents that a message there may be for. In a thread without participants these are
+ * the agents of the message above it, which take part from now on (`joins`).
+ */
+export async function takingPart(
+  tx: Queryable,
+  found: OpenPlace,
+  { author, authorKind }: Pick<SaidWords, "author" | "authorKind">,
+  given: Addressed & {
+    readonly directory: Directory;
+    /** The message is stored already: who takes part is recorded. */
+    readonly known: object | undefined;
+  },
+): Promise<{ readonly place: OpenPlace; readonly joins: readonly string[] }> {
+  const { mentions, toPerson, directory, known } = given;
+  if (!known && found.participants.length === 0) {
+    const above = await agentsAbove(tx, found, author);
+    const joins = above.filter((agent) => directory.account(found.adapter, agent) !== undefined);
+    return { place: joins.length > 0 ? { ...found, participants: joins } : found, joins };
+  }
+  const isFree = mentions.length === 0 && !toPerson && authorKind === "person";
+  const aside = isFree ? await agentsOfAsker(tx, found, author) : [];
+  const participants = found.participants.filter((agent) => !aside.includes(agent));
+  return { place: { ...found, participants }, joins: [] };
+}
+
 /** The agents of the message below which a thread stands, without those that have left the thread. */
-export async function agentsAbove(
+async function agentsAbove(
   tx: Queryable,
   place: OpenPlace,
   speaker: string,
@@ -144,7 +171,7 @@ export async function agentsAbove(
  * Agents of a thread that are there for one person: they answered that person's question above it, which
  * names no agent, and nothing in the thread names them. What others say there is not for them.
  */
-export async function agentsOfAsker(
+async function agentsOfAsker(
   tx: Queryable,
   place: OpenPlace,
   speaker: string,

@@ -13,16 +13,11 @@ import { renderMentions } from "../decide/mentions.ts";
 import { isEmoji, keepReaction, type Reaction } from "./reactions.ts";
 import type { RoomPerson } from "../look/room-person.ts";
 import type { OpenPlace } from "../place.ts";
-import type { StoredMessage } from "../room-store.ts";
+import { namesOf, type MessageName, type StoredMessage } from "../room-store.ts";
 import { recordOf, type RoomsSetting, type Talk } from "../talk.ts";
 
 /** Takes the words of a message that is gone out of what agents remember. */
 export const FORGET_TOPIC = "room.forget";
-
-/** A message by its platform's id, or by dure's. */
-export type MessageName =
-  | { readonly adapter: string; readonly platformId: string }
-  | { readonly id: string };
 
 /**
  * The message has other words. What has not been answered is answered as it reads now; an agent that
@@ -173,11 +168,6 @@ interface FoundMessage {
 interface GoneMessage extends FoundMessage {
   readonly author_name: string;
   readonly text: string;
-}
-
-/** Parameters of a statement that finds it. Pure. */
-export function namesOf(message: MessageName): readonly (string | null)[] {
-  return "id" in message ? [null, null, message.id] : [message.adapter, message.platformId, null];
 }
 
 /** What an agent's session holds of a message that is gone. */

@@ -1,7 +1,7 @@
 /** Signs that people set below messages, on every platform: kept, shown, and read as feedback. */
 
 import type { RoomsSetting, Talk } from "../talk.ts";
-import { namesOf, type MessageName } from "./changes.ts";
+import { namesOf, type MessageName } from "../room-store.ts";
 
 /** A sign that a person sets below a message, or takes away. */
 export interface Reaction {
@@ -18,7 +18,7 @@ const LONGEST_EMOJI = 40;
 const MOST_OF_A_MESSAGE = 1_000;
 /** An emoji of Unicode, or a name of the platform's own. */
 const EMOJI =
-  /^(?:(?=.*[\p{Extended_Pictographic}\p{Regional_Indicator}\u20E3])[\p{Emoji}\p{Emoji_Component}\u200D\uFE0F]+|:[\w+'-]{1,38}:)$/u;
+  /^(?:(?=.*[\p{Extended_Pictographic}\p{Regional_Indicator}\u20E3])(?:\p{Emoji}|\p{Emoji_Component})+|:[\w+'-]{1,38}:)$/u;
 
 /** Whether a text is one sign. Pure. */
 export function isEmoji(text: string): boolean {
