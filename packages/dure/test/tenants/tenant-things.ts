@@ -175,6 +175,7 @@ export function noThings(): Things {
     room: "web:general@zeta",
     thread: newId("thread"),
     message: newId("message"),
+    said: newId("message"),
     job: `job_${ulid()}`,
     run: `run_${ulid()}`,
     strayRun: `run_${ulid()}`,
