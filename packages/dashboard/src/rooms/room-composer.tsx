@@ -94,7 +94,10 @@ export function RoomComposer(props: {
       field.current?.focus();
     };
     if (answering !== undefined && answering.how !== "reply") {
-      written.mutate({ ...answering, text: message.trim() }, { onSuccess: done });
+      written.mutate(
+        { ...answering, text: message.trim() },
+        { onSuccess: (goTo) => (done(), goTo()) },
+      );
       return;
     }
 
@@ -443,17 +446,20 @@ function useEditedWords(
   }, [answering]);
 }
 
-/** Writes the first words of a thread, and goes there; or edits a message. */
+/** Writes the first words of a thread, or edits a message; gives the way to where it stands. */
 function useWritten(who: PageSpeaker, place: Room) {
   const { client } = useParts();
   const navigate = useNavigate();
   return useMutation({
     mutationFn: async ({ how, message, text }: Answering & { text: string }) => {
       const rooms = client.rooms(who);
-      if (how === "edit") return void (await rooms.edit(message.id, text));
+      if (how === "edit") {
+        await rooms.edit(message.id, text);
+        return () => {};
+      }
       const clientId = ulid();
       const posted = await rooms.postBelow(place.id, { text, below: message.id, clientId });
-      await navigate({ to: "/rooms/$place", params: { place: posted.place } });
+      return () => void navigate({ to: "/rooms/$place", params: { place: posted.place } });
     },
   });
 }
