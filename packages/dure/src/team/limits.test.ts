@@ -97,6 +97,7 @@ test("a card's temperature holds for the model that stands in for its own", () =
 
 /** What may stand in a file where one more than the default may not. */
 const OTHER_VALUES: Readonly<Record<string, unknown>> = {
+  "rooms.gather.policy": "interrupt",
   locale: "ko",
   timeZone: "Asia/Seoul",
   "server.host": "localhost",

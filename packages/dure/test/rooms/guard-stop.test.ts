@@ -74,7 +74,11 @@ test("words that wait to leave are dropped, and a person's answer is not", async
     eden: (heard) => (heard.text.startsWith("민준") ? "사람에게 하는 답" : silent(heard)),
     dajim: loud,
   };
-  const team = await readyTeamOn(platform, { behave: answers, limits: { threadMessages: 2 } });
+  const team = await readyTeamOn(platform, {
+    behave: answers,
+    limits: { threadMessages: 2 },
+    gather: { policy: "queue" },
+  });
   platform.fail("post", "rate-limited", { times: 1, retryAfterMs: 600_000, agent: "seum" });
   platform.fail("post", "rate-limited", { times: 4, retryAfterMs: 200, agent: "eden" });
 

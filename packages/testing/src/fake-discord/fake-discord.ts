@@ -552,6 +552,12 @@ export class FakePerson {
     this.#world.messages.delete(this.#user, this.#message(message.placeId, message.id));
   }
 
+  /** Takes several messages of one place away at once; needs to manage messages. */
+  removeAll(messages: readonly { readonly id: string; readonly placeId: string }[]): void {
+    const [first, ...others] = messages.map(({ placeId, id }) => this.#message(placeId, id));
+    if (first !== undefined) this.#world.messages.deleteAll(this.#user, [first, ...others]);
+  }
+
   startThread(
     channel: FakePlace,
     name: string,

@@ -129,6 +129,18 @@ export class Messages {
     }));
   }
 
+  /** Source: "Gateway Events: Message Delete Bulk"; needs MANAGE_MESSAGES. */
+  deleteAll(actor: User, messages: readonly [Message, ...Message[]]): void {
+    const { place } = messages[0];
+    this.#world.require(actor, place, "MANAGE_MESSAGES");
+    for (const { id } of messages) place.messages.delete(id);
+    this.#publishMessage("MESSAGE_DELETE_BULK", messages[0], () => ({
+      ids: messages.map(({ id }) => id),
+      channel_id: place.id,
+      guild_id: place.guild?.id,
+    }));
+  }
+
   /**
    * Sets a standard emoji below a message. Source: "Message: Create Reaction" (ADD_REACTIONS and
    * READ_MESSAGE_HISTORY), "Gateway Events: Message Reaction Add" (no `member` in a direct channel).

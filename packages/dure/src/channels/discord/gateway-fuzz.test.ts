@@ -194,6 +194,10 @@ async function trueEvents(): Promise<Map<string, unknown[]>> {
   const asked = discord.messages(general).find(({ id }) => id === platformId);
   await minsu.press(asked!.buttons[0]!);
   minsu.react(asked!, "\u{1f6d1}");
+  minsu.unreact(asked!, "\u{1f6d1}");
+  minsu.remove(minsu.post(general, "가는 말"));
+  discord.setPermissions(minsu, general, { allow: ["MANAGE_MESSAGES"] });
+  minsu.removeAll([minsu.post(general, "가는 말"), minsu.post(general, "또 하나")]);
   await minsu.command(ruda, general, "who");
   discord.kickBot(discord.addBot({ name: "이든", token: "token-eden" }), guild);
   discord.setEveryone(guild, ["VIEW_CHANNEL", "SEND_MESSAGES"]);

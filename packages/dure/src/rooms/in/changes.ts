@@ -46,7 +46,7 @@ export async function editMessage(
   talk.announce();
 }
 
-/** Other words may be for other agents. */
+/** Other words may be for other agents, as long as none has begun to answer. */
 async function addressAnew(
   tx: Transaction,
   { store, directory, gather }: RoomsSetting,
@@ -55,6 +55,7 @@ async function addressAnew(
 ): Promise<void> {
   const message = await store.message(id, tx);
   if (message?.authorKind !== "person") return;
+  if ((await tx.query(UNBEGUN, [id, gather.mostMs])).length === 0) return;
   const { replyTo } = message;
   const replied = replyTo === null ? undefined : await store.message(replyTo, tx);
   const rule = { names: directory.names, mostMs: gather.mostMs };
@@ -277,6 +278,23 @@ const EDIT_RECORD = {
     update dure.observations
     set excerpt = $3
     where place = $1 and message = $2`,
+};
+/** It waits for an agent, or was said just now; and none has begun with it. */
+const UNBEGUN = {
+  name: "changes.unbegun",
+  text: `
+    select m.id
+    from dure.room_messages m
+    where m.id = $1
+      and (
+        m.heard_at > clock_timestamp() - $2::double precision * interval '1 millisecond'
+        or exists (select from dure.handlings h where h.message = m.id and h.state = 'waiting')
+      )
+      and not exists (
+        select
+        from dure.handlings h
+        where h.message = m.id and (h.state <> 'waiting' or h.input is not null)
+      )`,
 };
 const FIND = {
   name: "changes.find",
