@@ -196,7 +196,7 @@ async function trueEvents(): Promise<Map<string, unknown[]>> {
   minsu.react(asked!, "\u{1f6d1}");
   minsu.unreact(asked!, "\u{1f6d1}");
   minsu.remove(minsu.post(general, "가는 말"));
-  discord.setPermissions(minsu, general, { allow: ["MANAGE_MESSAGES"] });
+  discord.setPermissions("everyone", general, { allow: ["MANAGE_MESSAGES"] });
   minsu.removeAll([minsu.post(general, "가는 말"), minsu.post(general, "또 하나")]);
   await minsu.command(ruda, general, "who");
   discord.kickBot(discord.addBot({ name: "이든", token: "token-eden" }), guild);
