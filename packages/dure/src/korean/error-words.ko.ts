@@ -53,6 +53,10 @@ export const ERROR_WORDS_KO: Readonly<Record<string, string>> = {
   TRACE_UNKNOWN: "이 일의 흐름을 찾을 수 없어요. 너무 오래됐거나 볼 권한이 없어요.",
 
   // --- rooms
+  CHANNEL_TAKES_NO_WEBHOOK: "이 팀이 연결하지 않은 메신저예요.",
+  CHAT_NOT_STARTED: "메신저 연결이 아직 시작되지 않았어요.",
+  CHAT_ADAPTER_UNMADE: "메신저 어댑터를 만들지 못했어요. 설정과 환경 변수를 확인해 주세요.",
+  CHAT_ADAPTERS_MIXED: "한 메신저에 어댑터가 여러 종류예요. 메신저마다 따로 만들어 주세요.",
   PLACE_UNKNOWN: "이런 방이 없거나 볼 권한이 없어요.",
   PLACE_AMBIGUOUS: "이 이름의 방이 여러 메신저에 있어요. 전체 이름으로 적어 주세요.",
   PLACE_CLOSED: "닫힌 방이라 쓸 수 없어요.",

@@ -135,6 +135,30 @@ export const TEAM_SENTENCES_KO: readonly SentenceForm[] = [
 
   // --- rooms
   [
+    'Deeds {0} and {1}: both are "{2}".',
+    "`{0}` 일과 `{1}` 일이 같은 말(`{2}`)로 불려요. 둘 중 하나의 `says`나 `names`에서 빼 주세요.",
+  ],
+  [
+    "No platform {0} posts to this team.",
+    "이 팀은 {0}에 연결되어 있지 않아요. 팀의 메신저는 `rooms.adapters`에 적혀 있어요.",
+  ],
+  [
+    'More than one platform has the room "{0}".',
+    "`{0}` 방이 여러 메신저에 있어요. `discord:{0}`처럼 메신저까지 적어 주세요.",
+  ],
+  ["The message {0} is deleted.", "지운 메시지예요. 새로 써 주세요. ({0})"],
+  ['"{0}" is no emoji.', "`{0}`은(는) 이모지가 아니에요. 👍처럼 하나만 보내 주세요."],
+  ["The message {0} is not yours.", "자기가 쓴 메시지만 고치거나 지울 수 있어요. ({0})"],
+  ["The adapter of {0} has not been started.", "{0} 메신저의 연결이 아직 시작되지 않았어요."],
+  [
+    "The chat adapter of {0} could not be made: {1}",
+    "{0} 메신저의 어댑터를 만들지 못했어요. 설정과 환경 변수를 확인해 주세요: {1}",
+  ],
+  [
+    "One platform has adapters of {0}.",
+    "한 메신저에 어댑터가 여러 종류예요({0}). 메신저마다 `chatPlatform()`을 따로 만들어 주세요.",
+  ],
+  [
     "{0} is on {1}; people write there themselves.",
     "{0}은(는) {1}에 있는 방이에요. 그곳에서 써 주세요.",
   ],
