@@ -44,6 +44,8 @@ export default defineTeam({
   },
   rooms: {
     adapters: [web()],
+    // Each message is held to an answer of its own.
+    gather: { policy: "queue" },
     channels: {
       r1: { defaultAgent: "ara" },
       r2: { defaultAgent: "ara" },

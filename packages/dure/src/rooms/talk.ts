@@ -287,7 +287,7 @@ export class Talk {
       tx,
       found,
       { ...heard, replied, seq: known?.seq },
-      { names: directory.names, mostMs: gather.mostMs },
+      { names: directory.names, gather },
     );
     const { mentions, toPerson } = addressed;
     const { place, joins } = await takingPart(tx, found, heard, { ...addressed, directory, known });

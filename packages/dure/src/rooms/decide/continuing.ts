@@ -2,6 +2,7 @@
 
 import type { Queryable } from "../../durable/database.ts";
 import type { Directory } from "../directory.ts";
+import type { GatherRule } from "../limits.ts";
 import type { OpenPlace, Place } from "../place.ts";
 import { messageOf, type MessageRow, type StoredMessage } from "../room-store.ts";
 import { calledFirst, findMentions, isCalled, type MentionDirectory } from "./mentions.ts";
@@ -49,7 +50,7 @@ export async function addressedBy(
   tx: Queryable,
   place: Pick<Place, "id" | "parent" | "kind">,
   words: SaidWords,
-  { names, mostMs }: { readonly names: MentionDirectory; readonly mostMs: number },
+  { names, gather }: { readonly names: MentionDirectory; readonly gather: GatherRule },
 ): Promise<Addressed> {
   const { text, author, authorKind, replied, repliedTo = [] } = words;
   const named = namedIn(text, names);
@@ -61,8 +62,8 @@ export async function addressedBy(
   }
   const answered = replied ? agentsOfReply(replied, author) : repliedTo;
   const mentions = [...new Set([...named, ...answered])];
-  if (mentions.length > 0 || !isPerson) return { mentions, toPerson: false };
-  return goesOn(tx, place, words, mostMs);
+  const isAlone = mentions.length > 0 || !isPerson || gather.policy === "queue";
+  return isAlone ? { mentions, toPerson: false } : goesOn(tx, place, words, gather.mostMs);
 }
 
 const TO_PERSON: Addressed = { mentions: [], toPerson: true };

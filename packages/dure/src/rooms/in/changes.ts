@@ -58,7 +58,7 @@ async function addressAnew(
   if ((await tx.query(UNBEGUN, [id, gather.mostMs])).length === 0) return;
   const { replyTo } = message;
   const replied = replyTo === null ? undefined : await store.message(replyTo, tx);
-  const rule = { names: directory.names, mostMs: gather.mostMs };
+  const rule = { names: directory.names, gather };
   const addressed = await addressedBy(tx, place, { ...message, replied }, rule);
   await talk.redecide(tx, place, message, addressed);
 }
