@@ -109,6 +109,21 @@ const GESTURES: readonly Gesture[] = [
     needsReplies: true,
   },
   {
+    gesture: "a mistyped name of an agent",
+    act: (at) => at.say("@루디 오늘 일정 있어요?"),
+    answers: ["ruda"],
+  },
+  {
+    gesture: "words to all",
+    act: (at) => at.say("@모두 오늘 일정 있어요?"),
+    answers: ["ruda"],
+  },
+  {
+    gesture: "words to a person whose name begins like a word for all",
+    act: (at) => at.say("@Allison are you in?", { person: "서연" }),
+    answers: [],
+  },
+  {
     gesture: "words that begin with another person's name",
     act: async (at) => {
       await at.asked("점심 뭐 먹죠?");

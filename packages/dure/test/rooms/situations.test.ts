@@ -48,7 +48,7 @@ test(
     const platform = webPlatform();
     const team = await readyTeamOn(
       { ...platform, channels: all.map(({ id }) => channelOf(id)), defaultChannel: "c1" },
-      { gather: { restMs: 400, mostMs: 5_000 } },
+      { gather: { restMs: 1_000, mostMs: 8_000 } },
     );
     const left = [...all];
     const wrong: string[] = [];

@@ -5,7 +5,7 @@ import type { Place } from "../place.ts";
 import { messageOf, type MessageRow, type StoredMessage } from "../room-store.ts";
 import type { GatherRule } from "../limits.ts";
 import type { RoomsSetting } from "../talk.ts";
-import { endUnsaid, type HandlingRow, type UnsaidHandling } from "./handling.ts";
+import { emitHandled, endUnsaid, type HandlingRow, type UnsaidHandling } from "./handling.ts";
 import { endWait } from "./model-wait-notice.ts";
 import { roomTexts } from "../texts.ts";
 
@@ -56,7 +56,10 @@ export async function begunBy(tx: Queryable, message: string): Promise<readonly 
   return (await tx.query<{ agent: string }>(BEGUN, [message])).map(({ agent }) => agent);
 }
 
-/** Ends the work on a message that has not begun, of agents that it is not for any more. */
+/**
+ * Takes away the work on a message that has not begun, of agents that it is not for any more. The next
+ * edit may make it theirs again.
+ */
 export async function endOthers(
   tx: Transaction,
   setting: RoomsSetting,
@@ -65,7 +68,7 @@ export async function endOthers(
 ): Promise<void> {
   const ended = await tx.query<UnsaidHandling>(END_OTHERS, [message, handlers]);
   for (const handling of ended) {
-    await endUnsaid(tx, setting, place, { handling, outcome: "silent" });
+    await emitHandled(tx, setting, place, { handling, outcome: "deleted", answer: null });
   }
 }
 
@@ -122,18 +125,23 @@ const BEGUN = {
   name: "gathering.begun",
   text: `
     select agent
-    from dure.handlings
-    where message = $1 and (state <> 'waiting' or input is not null)`,
+    from dure.handlings h
+    where message = $1
+      and (
+        state <> 'waiting'
+        or input is not null
+        or exists (select from dure.handlings g where g.gathered_by = h.id)
+      )`,
 };
 const END_OTHERS = {
   name: "gathering.end_others",
   text: `
-    update dure.handlings
-    set state = 'done', outcome = 'silent', finished_at = clock_timestamp()
+    delete from dure.handlings h
     where message = $1
       and state = 'waiting'
       and input is null
       and agent <> all($2)
+      and not exists (select from dure.handlings g where g.gathered_by = h.id)
     returning id, agent, session, turn, message, preview`,
 };
 const STOP_TURNS = {

@@ -1,6 +1,7 @@
 /** Whom a message is for: by its words, and by what it goes on with. */
 
 import type { Queryable } from "../../durable/database.ts";
+import { closest } from "../../kernel/closest.ts";
 import type { Directory } from "../directory.ts";
 import type { GatherRule } from "../limits.ts";
 import type { OpenPlace, Place } from "../place.ts";
@@ -55,7 +56,8 @@ export async function addressedBy(
   const { text, author, authorKind, replied, repliedTo = [] } = words;
   const named = namedIn(text, names);
   const isPerson = authorKind === "person" && place.kind !== "direct";
-  if (named.length === 0 && isPerson && (await callsPerson(tx, place, words))) return TO_PERSON;
+  const isUnnamed = named.length === 0 && isPerson;
+  if (isUnnamed && (await callsPerson(tx, place, words, names))) return TO_PERSON;
   if (replied !== undefined && replied.authorKind !== "agent") {
     if (named.length > 0) return { mentions: named, toPerson: false };
     if (isTo(replied, author) || wasToPerson(replied)) return TO_PERSON;
@@ -107,25 +109,39 @@ interface BeforeRow extends Pick<StoredMessage, "mentions" | "roles"> {
 
 /**
  * Whether words begin by calling another person: by the platform's mention, by `@` and a name that is
- * no agent's, or by the bare name of a person who speaks there.
+ * no agent's, or by the bare name of a person who speaks there. A name that differs from an agent's in
+ * one letter is mistyped, unless a person there has it: silence is worse than an answer.
  */
 async function callsPerson(
   tx: Queryable,
   { id, parent }: Pick<Place, "id" | "parent">,
   { text, author }: SaidWords,
+  names: MentionDirectory,
 ): Promise<boolean> {
   const begun = text.trimStart();
   if (/^<@!?[\w.-]+>/u.test(begun)) return true;
   const [, name] = /^[@＠]([\p{L}\p{N}][\p{L}\p{N}._-]*)/u.exec(begun) ?? [];
-  if (name !== undefined) return !EVERYONE.test(name);
-  if (CALLS_POLITELY.test(begun)) return !EVERYONE.test(begun);
-  if (!CALLS_BY_NAME.test(begun)) return false;
+  const isPolite = CALLS_POLITELY.test(begun);
+  if (EVERYONE.test(name ?? begun)) return false;
+  if (isPolite || (name !== undefined && !isMistyped(name, names))) return true;
+  if (name === undefined && !CALLS_BY_NAME.test(begun)) return false;
   const people = await tx.query<{ name: string }>(PEOPLE, [id, parent ?? id, author]);
+  if (name !== undefined) return people.some((one) => name.startsWith(one.name));
   return people.some((one) => begun.startsWith(one.name) && isCalled(begun.slice(one.name.length)));
 }
 
+/**
+ * Whether an agent was meant. Of a Korean syllable each letter counts: `루디` is 루다, 세영 is another name than
+ * 세움. Pure.
+ */
+function isMistyped(name: string, { byName }: MentionDirectory): boolean {
+  const agents = Array.from(byName.keys(), (one) => one.normalize("NFD"));
+  const called = name.replace(/(?:아|야|님|씨)$/u, "");
+  return closest(called.normalize("NFD"), agents, 1) !== undefined;
+}
+
 /** `@` and one of these is said to all. */
-const EVERYONE = /^(?:everyone|here|channel|all|team|모두|여러분|전체|다들|팀)/iu;
+const EVERYONE = /^(?:(?:everyone|here|channel|all|team)(?![a-z])|모두|여러분|전체|다들|팀)/iu;
 /** `정우님, …`: also of a person who has not spoken there. */
 const CALLS_POLITELY = /^\p{Script=Hangul}{2,6}(?:님|씨)[,，]/u;
 /** A first word that may be the name of a person who is called. */
