@@ -55,6 +55,15 @@ export interface ChannelAdapter {
    */
   findThread(thread: OutgoingThread, options: { signal: AbortSignal }): Promise<FoundOnPlatform>;
   /**
+   * Puts away a thread that this account made, in which nothing stands; what a person writes there
+   * meanwhile is not lost. Harmless to repeat. Absent: it stays.
+   */
+  removeThread?(
+    account: ChannelAccount,
+    place: PlaceAddress,
+    options: { signal: AbortSignal },
+  ): Promise<void>;
+  /**
    * Gives a message of this account another text. Harmless to repeat. Absent: what is being written
    * is not shown.
    */

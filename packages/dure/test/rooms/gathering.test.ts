@@ -1,6 +1,7 @@
 // @module-tag slow
 import { describe, expect, test } from "vitest";
 import { GATHER } from "../../src/rooms/limits.ts";
+import { FULL } from "../../src/kernel/test-tiers.ts";
 import { eventually } from "../until.ts";
 import { ANONYMOUS, readyTeamOn, settled } from "./helpers.ts";
 import type { Behave, TestTeam } from "./team.ts";
@@ -148,7 +149,8 @@ describe("what one person says in a row", { timeout: 60_000 }, () => {
     expect([team.calls("eden"), team.calls("seum")]).toEqual([1, 1]);
   });
 
-  test("500 messages in a thread of two agents cost at most 60 model calls", async () => {
+  const LONG = { ...FULL, timeout: 180_000 };
+  test("500 messages in a thread of two agents cost at most 60 model calls", LONG, async () => {
     const platform = webPlatform();
     const team = await readyTeamOn(platform, { gather: GATHER });
     const root = await platform.say(team, "@이든 @세움 시작해요");

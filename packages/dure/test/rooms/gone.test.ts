@@ -392,6 +392,52 @@ describe("what is gone on Discord", { timeout: 60_000 }, () => {
     expect(requestsSince(stage, since, "루다")).toBeLessThanOrEqual(1);
   });
 
+  test("a thread whose first words are refused is put away, and the next hand-over makes a new one", async () => {
+    const stage = await discordPlatform();
+    const team = await readyTeamOn(stage, { behave: { eden: silent }, limits: HEARS_PLATFORM });
+    const ask = (message: string) =>
+      team.rooms.collaboration.collaborate({ agent: "ruda" }, { targetAgent: "eden", message });
+    stage.discord.setPermissions(stage.bots.ruda, stage.places.general, {
+      deny: ["SEND_MESSAGES_IN_THREADS"],
+    });
+
+    expect(await ask("하나")).toMatchObject({ ok: false, code: "PERMISSION_DENIED" });
+    await settled(team);
+
+    const [closed] = await team.rooms.reader.threads(GENERAL, ANONYMOUS);
+    expect(closed).toMatchObject({ state: "closed" });
+    await eventually(() => expect(isArchived(stage, 0)).toBe(true));
+    stage.discord.setPermissions(stage.bots.ruda, stage.places.general, {});
+    expect(await ask("둘")).toMatchObject({ ok: true, reused: false });
+    await eventually(async () => expect(await openTypes(team)).toEqual([]));
+    expect(isArchived(stage, 1)).toBe(false);
+  });
+
+  test("an empty thread stays where a person has written in it meanwhile", async () => {
+    const stage = await discordPlatform();
+    const team = await readyTeamOn(stage, { behave: { eden: silent }, limits: HEARS_PLATFORM });
+    stage.discord.fault(
+      { method: "POST", route: "/channels/{channel}/messages" },
+      { kind: "429", retryAfterMs: 500 },
+    );
+    const asked = team.rooms.collaboration.collaborate(
+      { agent: "ruda" },
+      { targetAgent: "eden", message: "하나" },
+    );
+    await eventually(() => expect(stage.discord.threads(stage.places.general)).toHaveLength(1));
+    stage.discord.setPermissions(stage.bots.ruda, stage.places.general, {
+      deny: ["SEND_MESSAGES_IN_THREADS"],
+    });
+    const [thread] = await team.rooms.reader.threads(GENERAL, ANONYMOUS);
+    await stage.say(team, "여기서 할까요?", { thread: thread!.id });
+    await asked;
+    await eventually(async () => expect(await openTypes(team)).toEqual(["delivery"]));
+    await settled(team);
+
+    expect(isArchived(stage, 0)).toBe(false);
+    expect(await stateOf(team, thread!.id)).toBe("open");
+  });
+
   test("however often a thread may not be made, one escalation names the pair, and no guard counts it", async () => {
     const stage = await discordPlatform();
     const team = await readyTeamOn(stage, { behave: { eden: silent }, limits: HEARS_PLATFORM });
@@ -802,6 +848,10 @@ async function threadThatWaits(): Promise<{
 }
 
 /** Requests that were made since, without reading and typing signs. */
+function isArchived(stage: DiscordStage, thread: number): boolean | undefined {
+  return stage.discord.threads(stage.places.general)[thread]?.archived;
+}
+
 function requestsSince(stage: DiscordStage, since: number, bot?: string): number {
   return stage.discord.requests
     .slice(since)

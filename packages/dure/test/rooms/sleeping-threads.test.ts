@@ -185,6 +185,7 @@ describe("threads without a message for a day", { timeout: 60_000 }, () => {
         ),
       ).toEqual(["비밀번호는 1234"]),
     );
+    await settled(team); // before an agent has begun an edit is decided anew
 
     stage
       .person("민준")

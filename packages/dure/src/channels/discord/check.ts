@@ -41,6 +41,15 @@ export interface CheckedChannels {
   readonly notices: readonly string[];
 }
 
+/** What `check` finds of an account that nothing can be asked for. */
+export function noToken({ id }: ChannelAccount): ChannelFinding {
+  return {
+    ok: false,
+    what: `${id}: there is no bot token.`,
+    hint: "Name it in the configuration of the Discord adapter.",
+  };
+}
+
 /**
  * What a doctor wants to know of one bot: its token, the message content switch, and in each
  * channel the permissions that it lacks.

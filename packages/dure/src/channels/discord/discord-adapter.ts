@@ -18,7 +18,7 @@ import {
   type ThreadInUse,
 } from "../../rooms/channel-adapter.ts";
 import { AccountApi } from "./account-api.ts";
-import { checkAccount } from "./check.ts";
+import { checkAccount, noToken } from "./check.ts";
 import { AccountConnection } from "./connection.ts";
 import { loadDiscordJs, type DiscordJs } from "./discord-js.ts";
 import { readDiscordFile } from "./files.ts";
@@ -176,15 +176,12 @@ export class DiscordAdapter implements ChannelAdapter {
       joinsThread: this.#options.joinsThread ?? (() => false),
     });
     this.#connections.set(account.id, connection);
-    const run = connection
-      .run(AbortSignal.any([signal, this.#stopped.signal]))
-      .finally(() => this.#connections.delete(account.id));
-    this.#running.add(run);
-    try {
-      await run;
-    } finally {
+    const run = connection.run(AbortSignal.any([signal, this.#stopped.signal])).finally(() => {
+      this.#connections.delete(account.id);
       this.#running.delete(run);
-    }
+    });
+    this.#running.add(run);
+    await run;
   }
 
   async post(
@@ -209,7 +206,7 @@ export class DiscordAdapter implements ChannelAdapter {
   edit(post: OutgoingPost, platformId: string, { signal }: { signal: AbortSignal }): Promise<void> {
     const body = toEditBody(post);
     const request = { method: "PATCH", body, doing: "edit a message", signal } as const;
-    return this.#change(post.account, post.place, platformId, request);
+    return this.#change(post.account, post.place, `/messages/${platformId}`, request);
   }
 
   /** Source: "Message: Create Reaction", "Delete Own Reaction". */
@@ -220,7 +217,7 @@ export class DiscordAdapter implements ChannelAdapter {
     { signal }: { signal: AbortSignal },
   ): Promise<void> {
     const method = isSet ? "PUT" : "DELETE";
-    const path = `${platformId}/reactions/${encodeURIComponent(emoji)}/@me`;
+    const path = `/messages/${platformId}/reactions/${encodeURIComponent(emoji)}/@me`;
     return this.#change(account, place, path, { method, doing: "set a reaction", signal });
   }
 
@@ -231,7 +228,7 @@ export class DiscordAdapter implements ChannelAdapter {
     { signal }: { signal: AbortSignal },
   ): Promise<void> {
     const request = { method: "DELETE", doing: "delete a message", signal } as const;
-    return this.#change(account, place, platformId, request);
+    return this.#change(account, place, `/messages/${platformId}`, request);
   }
 
   async #change(
@@ -242,7 +239,7 @@ export class DiscordAdapter implements ChannelAdapter {
   ): Promise<void> {
     this.#ensureAvailable(account, place);
     const channel = channelIdOf(place);
-    const route = `/channels/${channel}/messages/${path}` as const;
+    const route = `/channels/${channel}${path}` as const;
     await this.#api(account).request({ ...request, route, channel, needs: NEEDS.see });
   }
 
@@ -300,9 +297,18 @@ export class DiscordAdapter implements ChannelAdapter {
     this.#ensureAvailable(thread.account, thread.channel);
     const { guild, channel } = thread.channel;
     const api = this.#api(thread.account);
-    return thread.named === undefined
-      ? searchThread(api, { guild, channel, name: thread.name, since: thread.since }, signal)
-      : namedThread(api, channel, thread.named, signal);
+    if (thread.named !== undefined) return namedThread(api, channel, thread.named, signal);
+    return searchThread(api, { guild, channel, name: thread.name, since: thread.since }, signal);
+  }
+
+  /** Archived: deleting would take what a person has just written, and needs a permission. */
+  removeThread(
+    account: ChannelAccount,
+    place: PlaceAddress,
+    { signal }: { signal: AbortSignal },
+  ): Promise<void> {
+    const request = { method: "PATCH", body: { archived: true }, signal } as const;
+    return this.#change(account, place, "", { ...request, doing: "archive an empty thread" });
   }
 
   /** Undefined connection: it is called again when there is one. */
@@ -332,8 +338,8 @@ export class DiscordAdapter implements ChannelAdapter {
 
   typing(account: ChannelAccount, place: PlaceAddress): void {
     const channel = channelIdOf(place);
-    const show = async (): Promise<void> => {
-      await this.#api(account).request({
+    const show = async (): Promise<unknown> =>
+      this.#api(account).request({
         method: "POST",
         route: `/channels/${channel}/typing`,
         doing: "show the typing sign",
@@ -341,7 +347,6 @@ export class DiscordAdapter implements ChannelAdapter {
         needs: NEEDS.post,
         signal: this.#stopped.signal,
       });
-    };
     show().catch((error: unknown) =>
       this.#started?.port.logger.debug(
         { account: account.id, channel },
@@ -369,10 +374,9 @@ export class DiscordAdapter implements ChannelAdapter {
     place: PlaceAddress,
     { after, limit, signal }: { after?: string | undefined; limit: number; signal: AbortSignal },
   ): Promise<readonly InboundMessage[]> {
-    const messages = await readMessages(
-      { api: this.#api(account), patient: this.#patientFor(account, place, signal) },
-      { channel: channelIdOf(place), after, limit, signal },
-    );
+    const reading = { api: this.#api(account), patient: this.#patientFor(account, place, signal) };
+    const page = { channel: channelIdOf(place), after, limit, signal };
+    const messages = await readMessages(reading, page);
     const botOfRole = (role: string) => this.#connections.get(account.id)?.botOfRole(role);
     return messages.flatMap((message) => toInbound(message, place, { botOfRole }) ?? []);
   }
@@ -386,13 +390,7 @@ export class DiscordAdapter implements ChannelAdapter {
     { signal, notices = [] }: { signal: AbortSignal; notices?: readonly string[] | undefined },
   ): Promise<readonly ChannelFinding[]> {
     if (this.#options.tokens[account.id] === undefined) {
-      return [
-        {
-          ok: false,
-          what: `${account.id}: there is no bot token.`,
-          hint: "Name it in the configuration of the Discord adapter.",
-        },
-      ];
+      return [noToken(account)];
     }
     const { channels = [] } = this.#options;
     return checkAccount(this.#api(account), account, { channels, notices }, signal);

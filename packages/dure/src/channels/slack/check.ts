@@ -33,6 +33,15 @@ export interface CheckedApp {
   readonly hasPersonas: boolean;
 }
 
+/** What `check` finds of an account that nothing can be asked for. */
+export function noTokens({ id }: ChannelAccount): ChannelFinding {
+  return {
+    ok: false,
+    what: `${id}: there are no tokens.`,
+    hint: "Name them in the configuration of the Slack adapter.",
+  };
+}
+
 /**
  * What a doctor wants to know of one app: its two tokens, the scopes that it lacks, and the channels
  * that it is not in.

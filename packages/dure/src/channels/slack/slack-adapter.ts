@@ -17,7 +17,7 @@ import {
   type Sign,
 } from "../../rooms/channel-adapter.ts";
 import { AppApi } from "./app-api.ts";
-import { checkApp } from "./check.ts";
+import { checkApp, noTokens } from "./check.ts";
 import { AppConnection } from "./connection.ts";
 import { findSlackFiles, postSlackFiles, readSlackFile, type SlackFilesParts } from "./files.ts";
 import {
@@ -175,51 +175,55 @@ export class SlackAdapter implements ChannelAdapter {
     return { platformId: idOf(channel, ts) };
   }
 
-  async edit(
-    post: OutgoingPost,
-    platformId: string,
-    { signal }: { signal: AbortSignal },
-  ): Promise<void> {
-    await this.#app(post.account).api.call({
+  edit(post: OutgoingPost, platformId: string, { signal }: { signal: AbortSignal }): Promise<void> {
+    return this.#change(post.account, post.place, {
       method: "chat.update",
       args: { ...toBody(post), ts: tsOf(platformId) },
-      answer: plainAnswer,
       doing: "edit a message",
-      channel: post.place.channel,
       signal,
     });
   }
 
-  async react(
+  react(
     account: ChannelAccount,
     place: PlaceAddress,
     { platformId, emoji, isSet }: { platformId: string; emoji: Sign; isSet: boolean },
     { signal }: { signal: AbortSignal },
   ): Promise<void> {
-    await this.#app(account).api.call({
+    return this.#change(account, place, {
       method: isSet ? "reactions.add" : "reactions.remove",
       args: { channel: place.channel, timestamp: tsOf(platformId), name: SIGN_NAMES[emoji] },
-      answer: plainAnswer,
       doing: "set a reaction",
-      channel: place.channel,
       signal,
     });
   }
 
-  async remove(
+  remove(
     account: ChannelAccount,
     place: PlaceAddress,
     platformId: string,
     { signal }: { signal: AbortSignal },
   ): Promise<void> {
-    await this.#app(account).api.call({
-      method: "chat.delete",
-      args: { channel: place.channel, ts: tsOf(platformId) },
-      answer: plainAnswer,
-      doing: "delete a message",
-      channel: place.channel,
-      signal,
-    });
+    const args = { channel: place.channel, ts: tsOf(platformId) };
+    const request = { method: "chat.delete", args, doing: "delete a message", signal } as const;
+    return this.#change(account, place, request);
+  }
+
+  /** A thread hangs on the message that is its name. */
+  removeThread(
+    account: ChannelAccount,
+    place: PlaceAddress,
+    options: { signal: AbortSignal },
+  ): Promise<void> {
+    return this.remove(account, place, place.thread ?? "", options);
+  }
+
+  async #change(
+    account: ChannelAccount,
+    { channel }: PlaceAddress,
+    request: Pick<Parameters<AppApi["call"]>[0], "method" | "args" | "doing" | "signal">,
+  ): Promise<void> {
+    await this.#app(account).api.call({ ...request, answer: plainAnswer, channel });
   }
 
   async findPost(
@@ -325,13 +329,7 @@ export class SlackAdapter implements ChannelAdapter {
     { signal }: { signal: AbortSignal },
   ): Promise<readonly ChannelFinding[]> {
     if (this.#options.tokens[account.id] === undefined) {
-      return [
-        {
-          ok: false,
-          what: `${account.id}: there are no tokens.`,
-          hint: "Name them in the configuration of the Slack adapter.",
-        },
-      ];
+      return [noTokens(account)];
     }
     const { api, tokens } = this.#app(account);
     const channels = this.#options.channels?.() ?? [];

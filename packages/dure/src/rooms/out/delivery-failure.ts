@@ -6,6 +6,7 @@ import { codeOf } from "../../kernel/errors.ts";
 import { ChannelError, type ChannelAdapter, type ChannelFailure } from "../channel-adapter.ts";
 import { type Departure, dropParts, failMessage, type StoredError } from "./outgoing.ts";
 import { GUARD_STOPPED } from "../decide/guard-stop.ts";
+import { endEmptyThread } from "./empty-thread.ts";
 import { enqueueNotice, partKey } from "./notices.ts";
 import type { Place } from "../place.ts";
 import { roomReports, type Report } from "./reports.ts";
@@ -118,6 +119,8 @@ export class DeliveryFailures {
     if (error.code !== GUARD_STOPPED) await this.#report(failed, tx);
     await failMessage(tx, { store }, message, { outcome: given.outcome, error });
     await this.#closeWhatIsGone(failed, tx);
+    const why = error.message ?? given.outcome;
+    await endEmptyThread(tx, this.#setting, place, { failure, why });
     await this.#withdraw(message, error, tx);
   }
 

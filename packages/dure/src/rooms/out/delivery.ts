@@ -14,6 +14,7 @@ import {
   type OutgoingPost,
   type PlaceAddress,
 } from "../channel-adapter.ts";
+import { removeEmptyThread, type EmptyThreadDeparture } from "./empty-thread.ts";
 import { askedBy, DeliveryFailures, undelivered, verdictOf } from "./delivery-failure.ts";
 import {
   OutgoingSends,
@@ -113,6 +114,7 @@ export class Delivery {
     if (departure.kind === "unsay") return this.#unsay(attempt, departure);
     if (departure.kind === "join") return this.#call(attempt, departure);
     if (departure.kind === "sign") return this.#sign(attempt, departure);
+    if (departure.kind === "unthread") return this.#unthread(attempt, departure);
 
     const { post, place } = await this.#departures.post(adapter, departure, key);
     const isBegun = inDoubt || departure.part > 0;
@@ -223,10 +225,14 @@ export class Delivery {
       ...(isDone ? [{ platformId, emoji: SIGNS.done, isSet: true }] : []),
     ];
     for (const sign of signs) {
-      await adapter.react(account, addressOf(place), sign, { signal }).catch((error: unknown) => {
-        if (!(error instanceof ChannelError) || !REFUSES_SIGNS.has(error.failure)) throw error;
-      });
+      await adapter.react(account, addressOf(place), sign, { signal }).catch(ignoreRefusal);
     }
+    return null;
+  }
+
+  /** What the platform does not let the account take away stays, and is closed here. */
+  async #unthread({ signal }: DeliveryAttempt, thread: EmptyThreadDeparture): Promise<Json> {
+    await removeEmptyThread(this.#setting, thread, signal).catch(ignoreRefusal);
     return null;
   }
 
@@ -237,7 +243,7 @@ export class Delivery {
   async #probe(attempt: DeliveryAttempt, departure: Departure): Promise<OutboxProbeAnswer> {
     const { adapter, key, signal } = attempt;
     if (departure.kind === "thread") return this.#probeThread(attempt, departure);
-    // Edited, taken away, called or signed twice is as once.
+    // Edited, taken away, called or signed twice is as once: thread or message.
     if (departure.kind !== "post" || departure.over) {
       return "not_happened";
     }
@@ -345,7 +351,12 @@ export class Delivery {
 /** Then its words have left, and what stays here is told. */
 const REFUSES_FILES: ReadonlySet<ChannelFailure> = new Set(["permission", "invalid", "full"]);
 
-const REFUSES_SIGNS: ReadonlySet<ChannelFailure> = new Set(["permission", "not-found", "invalid"]);
+const REFUSES_DECOR: ReadonlySet<ChannelFailure> = new Set(["permission", "not-found", "invalid"]);
+
+/** Of what is shown beside the words. */
+function ignoreRefusal(error: unknown): void {
+  if (!(error instanceof ChannelError) || !REFUSES_DECOR.has(error.failure)) throw error;
+}
 
 function isNotFound(error: unknown): boolean {
   return error instanceof ChannelError && error.failure === "not-found";

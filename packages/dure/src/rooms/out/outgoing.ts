@@ -15,6 +15,7 @@ import { namedAt } from "../decide/mentions.ts";
 import { addressOf, type Place } from "../place.ts";
 import { filesKeyOf, type PlaceAttachment } from "../look/place-files.ts";
 import type { StoredMessage } from "../room-store.ts";
+import type { EmptyThreadDeparture } from "./empty-thread.ts";
 import { partKey, partLength } from "./notices.ts";
 import type { Over, RoomsSetting } from "../talk.ts";
 import { splitMessage } from "../text.ts";
@@ -31,7 +32,8 @@ export type Departure =
   /** What was shown while it was written, and was not said. */
   | { readonly kind: "unsay"; readonly place: string; readonly agent: string; readonly over: Over }
   | CallDeparture
-  | SignDeparture;
+  | SignDeparture
+  | EmptyThreadDeparture;
 
 /** An agent has ended its work on a message: 👀 goes, and ✅ comes where it has said nothing. */
 export interface SignDeparture {
