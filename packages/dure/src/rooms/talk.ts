@@ -24,7 +24,7 @@ import { agentSpoke, collaborateSpoke, personSpoke, type GuardStep } from "./dec
 import { stopTalkIn, tellTrip } from "./decide/guard-stop.ts";
 import type { GatherRule, RoomLimits } from "./limits.ts";
 import { orderingOf, partKey, partLength, topicOf } from "./out/notices.ts";
-import { findMentions, renderMentions } from "./decide/mentions.ts";
+import { findMentions, renderMentions, takesBack } from "./decide/mentions.ts";
 import { tellFormerName } from "./out/former-name-notice.ts";
 import { asideOf, listenersIn, membersAmong } from "./decide/bystanders.ts";
 import { addressedBy, takingPart, type Addressed } from "./decide/continuing.ts";
@@ -371,18 +371,20 @@ export class Talk {
     await this.#write(tx, spoken, { known: true, row: { id: stored.id }, onlyRecord: false });
   }
 
-  /** What a person said just before to no agent by name is for the agents that are named now. */
+  /**
+   * What a person said just before to no agent by name, or to one that is taken back now, is for the
+   * agents that are named now.
+   */
   async #redecideBefore(
     tx: Transaction,
     place: OpenPlace,
-    { id, author, authorKind, mentions }: DecidedMessage,
+    { id, author, authorKind, mentions, text }: DecidedMessage,
   ): Promise<void> {
     if (authorKind !== "person" || mentions.length === 0 || place.kind !== "channel") return;
-    for (const { message } of await tx.query<{ message: string }>(UNNAMED, [
-      place.id,
-      author,
-      id,
-    ])) {
+    const { names } = this.#setting.directory;
+    const before = await tx.query<GatheredMessage>(GATHERED, [place.id, author, id]);
+    for (const { message, mentions: named } of before) {
+      if (!named.every((agent) => takesBack(text, agent, names))) continue;
       const stored = await this.#setting.store.message(message, tx);
       if (stored) await this.redecide(tx, place, stored, { mentions, toPerson: false });
     }
@@ -629,10 +631,14 @@ const MENTION = {
     where id = $1`,
 };
 /** Messages of a person that name no agent and that no agent has begun to answer. */
-const UNNAMED = {
-  name: "room.unnamed",
+interface GatheredMessage {
+  readonly message: string;
+  readonly mentions: readonly string[];
+}
+const GATHERED = {
+  name: "room.gathered",
   text: `
-    select distinct h.message
+    select distinct h.message, m.mentions
     from dure.handlings h
     join dure.room_messages m on m.id = h.message
     where h.place = $1
@@ -642,7 +648,6 @@ const UNNAMED = {
       and m.author = $2
       and m.author_kind = 'person'
       and m.id <> $3
-      and m.mentions = '{}'
     limit 10`,
 };
 const SENT = {

@@ -38,7 +38,7 @@ async function situations(): Promise<readonly Situation[]> {
 }
 
 const AT_ONCE = 6;
-const MOST_OTHERS = 9;
+const MOST_OTHERS = 7;
 
 test(
   "in 300 situations no agent is silent where it is spoken to, and none answers twice",
@@ -72,8 +72,8 @@ test(
 
     expect(twice).toEqual([]);
     expect(silent).toEqual([]);
-    // Of 705 messages: who corrects the name in the next message, or calls a person by a bare name that
-    // is not known there, is answered as written.
+    // Of 705 messages 1 %: who calls a person by a bare name that is not known there, and whose next
+    // message calls another agent, is answered as written.
     expect(wrong.length, wrong.join("\n")).toBeLessThanOrEqual(MOST_OTHERS);
   },
 );

@@ -156,6 +156,18 @@ describe("a text mentions no agent", () => {
   });
 });
 
+test.each([
+  ["@루다 말고 @이든이 봐줘", ["eden"]],
+  ["@이든님 아니고 @루다 <@seum>", ["ruda", "seum"]],
+  ["<@ruda> 대신 <@eden>이 해줘", ["eden"]],
+  ["@eden please, not @ruda", ["eden"]],
+  ["ask <@eden> instead of <@ruda>", ["eden"]],
+  ["@루다 말고 누가 볼까?", ["ruda"]],
+  ["why not @ruda or @eden?", ["ruda", "eden"]],
+])("of %j those are meant that are not taken back", (text, agents) => {
+  expect(mentioned(text)).toEqual(agents);
+});
+
 test("what stands beside code and quotations still counts", () => {
   expect(mentioned("`code`@루다 `x` @이든\n> quoted @nobody\n@세움")).toEqual([
     "ruda",

@@ -43,6 +43,7 @@ const MAX_MENTIONS = 500;
  *   (`@루다ㅋㅋ`). `@루다인`, `@ruda-bot`, `@ruda/pkg` and `@ruda.com` are others' names.
  * - The longest name wins: with agents 이든 and 이든이, `@이든이` and `@이든이가` are 이든이; without 이든이 they are
  *   이든. Of equal names an id comes first, then the agent that is listed first.
+ * - Who is taken back where another agent is named is none: `@루다 말고 @이든`, `@eden, not @ruda`.
  * - In a code block, inline code, a quotation or an address of the web no agent is mentioned. An
  *   invisible character right after `@` takes the mention back (`neutralize`).
  *
@@ -50,6 +51,7 @@ const MAX_MENTIONS = 500;
  */
 export function findMentions(text: string, directory: MentionDirectory): Mentions {
   const agents = new Set<AgentId>();
+  const takenBack = new Set<AgentId>();
   let everyone = false;
   if (!/[@＠]/.test(text)) return { agents: [], everyone };
 
@@ -67,10 +69,30 @@ export function findMentions(text: string, directory: MentionDirectory): Mention
     endsAtNext = named?.isBeforeAt ?? false;
     if (!named) continue;
     if (named.who === EVERYONE) everyone = true;
-    else agents.add(named.who);
+    else (isTakenBack(prose, at, named.rest) ? takenBack : agents).add(named.who);
   }
-  return { agents: [...agents], everyone };
+  return { agents: [...(agents.size > 0 ? agents : takenBack)], everyone };
 }
+
+/** Whether a text says of an agent, by its bare name or a mention, that it is not meant. Pure. */
+export function takesBack(text: string, agent: AgentId, { byName }: MentionDirectory): boolean {
+  const prose = comparable(proseOf(text.slice(0, MAX_CALL)));
+  return Array.from(byName).some(([name, who]) => {
+    if (who !== agent) return false;
+    for (let at = prose.indexOf(name); at >= 0; at = prose.indexOf(name, at + 1)) {
+      if (isTakenBack(prose, at, prose.slice(at + name.length))) return true;
+    }
+    return false;
+  });
+}
+
+/** What stands before a name and behind it says that another one is meant. */
+function isTakenBack(text: string, at: number, rest: string): boolean {
+  return TAKEN_BACK.test(rest) || TAKING_BACK.test(text.slice(Math.max(0, at - 20), at));
+}
+
+const TAKEN_BACK = /^>? ?(?:말고|아니고|아니라|대신)/u;
+const TAKING_BACK = /(?<!\bwhy )\b(?:not|instead of|rather than) [@<]*$/iu;
 
 /**
  * The agent that a text calls by its bare name before anything else: `세움아, …`, `이든님 …`, `Eden: …`.
@@ -246,7 +268,7 @@ function nameAfter(
   text: string,
   from: number,
   directory: MentionDirectory,
-): { who: AgentId | typeof EVERYONE; isBeforeAt: boolean } | undefined {
+): { who: AgentId | typeof EVERYONE; isBeforeAt: boolean; rest: string } | undefined {
   const raw = text.slice(from, from + WINDOW);
   if (/^(?:\p{Default_Ignorable_Code_Point}|\s)/u.test(raw)) return undefined;
 
@@ -258,7 +280,8 @@ function nameAfter(
     if (who === undefined) continue;
     const end = endOfWord(window, length);
     const isCutOff = end === window.length && from + WINDOW < text.length;
-    if (end !== undefined && !isCutOff) return { who, isBeforeAt: window[end] === "@" };
+    if (end === undefined || isCutOff) continue;
+    return { who, isBeforeAt: window[end] === "@", rest: window.slice(end, end + 20) };
   }
   return undefined;
 }
