@@ -21,6 +21,25 @@ export function whenOf(
   ).format(date);
 }
 
+const STEPS = [
+  { unit: "minute", ms: 60_000, until: 60 },
+  { unit: "hour", ms: 3_600_000, until: 24 },
+  { unit: "day", ms: 86_400_000, until: 7 },
+] as const;
+
+/** How long ago a moment was, `2분 전`; the date, when that is more than a week. */
+export function agoOf(moment: number, language: Language, now: number): string {
+  const ms = Math.max(0, now - moment);
+  const words = new Intl.RelativeTimeFormat(language, { numeric: "always" });
+  if (ms < 60_000)
+    return new Intl.RelativeTimeFormat(language, { numeric: "auto" }).format(0, "second");
+  for (const { unit, ms: one, until } of STEPS) {
+    const count = Math.floor(ms / one);
+    if (count < until) return words.format(-count, unit);
+  }
+  return whenOf(moment, language, now);
+}
+
 /** A moment in full, for what is kept: date and time. */
 export function momentOf(moment: number, language: Language): string {
   return new Intl.DateTimeFormat(language, { dateStyle: "long", timeStyle: "short" }).format(

@@ -1,6 +1,7 @@
 import { ActionIcon, Button, Popover } from "@mantine/core";
 import {
   IconCornerUpLeft,
+  IconMessage2,
   IconMessagePlus,
   IconPencil,
   IconThumbDown,
@@ -8,11 +9,15 @@ import {
   IconTrash,
 } from "@tabler/icons-react";
 import { useMutation } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
 import type { RoomMessage } from "dure/client";
 import { useState, type ReactNode } from "react";
 import { useParts } from "../app-parts.tsx";
-import { useText } from "../language.tsx";
+import { useLanguage, useText } from "../language.tsx";
 import { ErrorWords } from "../problem.tsx";
+import { useServerNow } from "../server-clock.ts";
+import { agoOf } from "../when.ts";
+import { SmallTip } from "./message-roles.tsx";
 import { useSpeaker } from "./use-rooms.ts";
 import { useWorkWords } from "./work-words.ts";
 
@@ -98,23 +103,55 @@ export function Reactions({ message }: { message: RoomMessage }): ReactNode {
 
   return (
     <ul className="room-reactions row tight" aria-label={words.reactions}>
-      {message.reactions.map(({ emoji, count, own }) => (
-        <li key={emoji}>
-          <button
-            type="button"
-            className="badge bare"
-            aria-pressed={own}
-            aria-label={words.reaction(emoji, count)}
-            disabled={react.isPending}
-            onClick={() => react.mutate({ emoji, isSet: !own })}
-          >
-            {emoji} {count}
-          </button>
-        </li>
-      ))}
+      {message.reactions.map(({ emoji, count, own, people }) => {
+        const said = words.reaction(emoji, count);
+        const names = words.reactedBy(people, count - people.length);
+        return (
+          <li key={emoji}>
+            <SmallTip label={people.length === 0 ? said : names}>
+              <button
+                type="button"
+                className="badge bare"
+                aria-pressed={own}
+                aria-label={people.length === 0 ? said : `${said}: ${names}`}
+                disabled={react.isPending}
+                onClick={() => react.mutate({ emoji, isSet: !own })}
+              >
+                {emoji} {count}
+              </button>
+            </SmallTip>
+          </li>
+        );
+      })}
     </ul>
   );
 }
+
+/** The thread below a message: how much was said there, and when last. */
+export function AnswersBelow({ message }: { message: RoomMessage }): ReactNode {
+  const { language } = useLanguage();
+  const words = useWorkWords().thread;
+  const { thread } = message;
+  const now = useServerNow(thread != null, MINUTE_MS);
+  if (thread == null) return null;
+
+  const answers = words.answers(thread.messages);
+  const when = agoOf(thread.activeAt, language, now);
+  return (
+    <Link
+      to="/rooms/$place"
+      params={{ place: thread.id }}
+      className="room-answers small row inline"
+      aria-label={words.open(answers, when)}
+    >
+      <IconMessage2 size={14} aria-hidden />
+      <strong>{answers}</strong>
+      <span className="soft">· {when}</span>
+    </Link>
+  );
+}
+
+const MINUTE_MS = 60_000;
 
 /** Sets an emoji, or takes the own one away; the log hears of it by its event. */
 function useReaction(message: RoomMessage) {

@@ -18,7 +18,7 @@ import { useLanguage, useText } from "../language.tsx";
 import { ErrorWords } from "../problem.tsx";
 import { momentOf, whenOf } from "../when.ts";
 import { mentionChips, plainOf } from "./mention.ts";
-import { MessageDeeds, Reactions, type Answering } from "./message-deeds.tsx";
+import { AnswersBelow, MessageDeeds, Reactions, type Answering } from "./message-deeds.tsx";
 import { RoleMark } from "./message-roles.tsx";
 import type { PageSpeaker } from "./room-data.ts";
 import { useWorkWords } from "./work-words.ts";
@@ -89,6 +89,7 @@ export const MessageRow = memo(function MessageRow(props: MessageRowProps): Reac
         <Attachments message={message} who={who} />
         <Buttons message={message} />
         <Reactions message={message} />
+        {!props.isInThread && <AnswersBelow message={message} />}
         <DeliveryNote message={message} />
       </div>
       <RoleMark

@@ -54,7 +54,6 @@ export const ko = {
   reply: (name: string) => `${name}의 메시지에 답장하기`,
   replying: (name: string) => `${name}에게 답장`,
   noReply: "답장 그만두기",
-  writing: (names: string) => `${names} 작성 중…`,
   delivery: {
     queued: "보내는 중",
     failed: "전하지 못했어요",
@@ -111,7 +110,6 @@ export const ko = {
     deaf: "여기를 읽지 못해요",
     openRequests: (count: number) => `답을 기다리는 부탁 ${count}건`,
     messages: (count: number) => `메시지 ${count.toLocaleString("ko")}개`,
-    active: (when: string) => `${when}에 마지막 말`,
     archived: "보관됨",
   },
   buttonsAnswered: (answer: string, who: string) =>

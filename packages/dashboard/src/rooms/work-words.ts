@@ -15,6 +15,18 @@ const ko = {
     elsewhere: (adapter: string) => `이 방은 ${adapter}에 있어요. 글은 그곳에서 써 주세요.`,
     closed: "닫힌 방에는 쓸 수 없어요.",
   },
+  writing: (names: readonly string[], more: number) =>
+    `${names.join(", ")}${more > 0 ? ` 외 ${more}명` : ""} 작성 중…`,
+  here: {
+    title: "지금 보는 사람",
+    names: (names: readonly string[], more: number) =>
+      `${names.join(", ")}${more > 0 ? ` 외 ${more}명` : ""}`,
+    more: (count: number) => `그 밖에 ${count}명`,
+  },
+  thread: {
+    answers: (count: number) => `답 ${count.toLocaleString("ko")}개`,
+    open: (answers: string, when: string) => `스레드 열기: ${answers}, ${when}`,
+  },
   stop: {
     open: "하던 일 멈추기",
     question: {
@@ -41,6 +53,8 @@ const ko = {
     bad: "도움이 안 됐어요",
     reactions: "반응",
     reaction: (emoji: string, count: number) => `${emoji} ${count}명`,
+    reactedBy: (names: readonly string[], more: number) =>
+      `${names.join(", ")}${more > 0 ? ` 외 ${more}명` : ""}`,
     answering: { thread: "스레드에서 이어 가기", edit: "고치는 중" },
     leave: "그만두기",
   },
@@ -79,6 +93,12 @@ const ko = {
   },
 };
 
+/** Such as `Minjun and Jiwoo`, or `Minjun, Jiwoo and 3 more`. */
+function listed(names: readonly string[], more: number): string {
+  const parts = more > 0 ? [...names, `${more} more`] : names;
+  return [parts.slice(0, -1).join(", "), parts.at(-1)].filter(Boolean).join(" and ");
+}
+
 /** Words that only a page of rooms has; fetched with it. */
 export type WorkWords = typeof ko;
 
@@ -99,6 +119,13 @@ const en: WorkWords = {
         : `${count} candidates. Choose with the arrow keys, Enter takes one.`,
     elsewhere: (adapter) => `This room is on ${adapter}. Write there.`,
     closed: "A closed room takes no messages.",
+  },
+  writing: (names, more) =>
+    `${listed(names, more)} ${names.length + more === 1 ? "is" : "are"} writing…`,
+  here: { title: "Also here", names: listed, more: (count) => `and ${count} more` },
+  thread: {
+    answers: (count) => (count === 1 ? "1 answer" : `${count.toLocaleString("en")} answers`),
+    open: (answers, when) => `Open the thread: ${answers}, ${when}`,
   },
   stop: {
     open: "Stop what runs here",
@@ -125,6 +152,7 @@ const en: WorkWords = {
     good: "Good answer",
     bad: "Bad answer",
     reactions: "Reactions",
+    reactedBy: listed,
     reaction: (emoji, count) => `${emoji}, ${count === 1 ? "1 person" : `${count} people`}`,
     answering: { thread: "Continuing in a thread", edit: "Editing" },
     leave: "Cancel",
