@@ -30,9 +30,8 @@ const STEPS = [
 /** How long ago a moment was, `2분 전`; the date, when that is more than a week. */
 export function agoOf(moment: number, language: Language, now: number): string {
   const ms = Math.max(0, now - moment);
-  const words = new Intl.RelativeTimeFormat(language, { numeric: "always" });
-  if (ms < 60_000)
-    return new Intl.RelativeTimeFormat(language, { numeric: "auto" }).format(0, "second");
+  if (ms < 60_000) return UNITS[language].now;
+  const words = new Intl.RelativeTimeFormat(language);
   for (const { unit, ms: one, until } of STEPS) {
     const count = Math.floor(ms / one);
     if (count < until) return words.format(-count, unit);
@@ -54,8 +53,8 @@ export function clockOf(moment: number): string {
 }
 
 const UNITS = {
-  ko: { ms: "ms", s: "초", m: "분", h: "시간" },
-  en: { ms: " ms", s: " s", m: " m", h: " h" },
+  ko: { ms: "ms", s: "초", m: "분", h: "시간", now: "방금" },
+  en: { ms: " ms", s: " s", m: " m", h: " h", now: "just now" },
 } as const;
 
 /** A span in the unit in which it is read: `840 ms`, `2.1 s`, `3 m 05 s`, `2 h 10 m`. */

@@ -131,8 +131,8 @@ test("how long ago something was is said in the unit in which people say it", ()
     `${agoOf(now - ms, "ko", now)} / ${agoOf(now - ms, "en", now)}`;
 
   expect([-5_000, 59_000, 120_000, 3_600_000, 3 * 86_400_000].map(ago)).toEqual([
-    "지금 / now",
-    "지금 / now",
+    "방금 / just now",
+    "방금 / just now",
     "2분 전 / 2 minutes ago",
     "1시간 전 / 1 hour ago",
     "3일 전 / 3 days ago",

@@ -108,16 +108,20 @@ export function Reactions({ message }: { message: RoomMessage }): ReactNode {
         const names = words.reactedBy(people, count - people.length);
         return (
           <li key={emoji}>
-            <SmallTip label={people.length === 0 ? said : names}>
+            <SmallTip label={people.length === 0 ? said : names} position="top-start">
               <button
                 type="button"
-                className="badge bare"
+                className="badge bare count"
                 aria-pressed={own}
-                aria-label={people.length === 0 ? said : `${said}: ${names}`}
                 disabled={react.isPending}
                 onClick={() => react.mutate({ emoji, isSet: !own })}
               >
-                {emoji} {count}
+                <span aria-hidden>
+                  {emoji} {count}
+                </span>
+                <span className="hidden-words">
+                  {people.length === 0 ? said : `${said}: ${names}`}
+                </span>
               </button>
             </SmallTip>
           </li>
@@ -141,10 +145,11 @@ export function AnswersBelow({ message }: { message: RoomMessage }): ReactNode {
     <Link
       to="/rooms/$place"
       params={{ place: thread.id }}
-      className="room-answers small row inline"
-      aria-label={words.open(answers, when)}
+      className="room-answers plain small row inline"
+      title={words.open}
     >
       <IconMessage2 size={14} aria-hidden />
+      <span className="hidden-words">{words.open}: </span>
       <strong>{answers}</strong>
       <span className="soft">· {when}</span>
     </Link>
@@ -189,7 +194,12 @@ function DeleteButton({ message }: { message: RoomMessage }): ReactNode {
       </Popover.Target>
       <Popover.Dropdown className="stack">
         <p>{words.deleteQuestion}</p>
-        <Button size="compact-md" loading={remove.isPending} onClick={() => remove.mutate()}>
+        <Button
+          size="compact-md"
+          color="red"
+          loading={remove.isPending}
+          onClick={() => remove.mutate()}
+        >
           {words.delete}
         </Button>
         {remove.error !== null && (

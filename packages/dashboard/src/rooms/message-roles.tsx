@@ -67,12 +67,16 @@ export function RoleMark({
 }
 
 /** What a sign stands for, said on hover and focus. */
-export function SmallTip(props: { label: string; children: ReactElement }): ReactNode {
+export function SmallTip(props: {
+  label: string;
+  position?: "bottom-end" | "top-start";
+  children: ReactElement;
+}): ReactNode {
   return (
     <Tooltip
       label={props.label}
       events={TOOLTIP_EVENTS}
-      position="bottom-end"
+      position={props.position ?? "bottom-end"}
       multiline
       maw={320}
       withinPortal={false}

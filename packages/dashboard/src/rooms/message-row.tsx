@@ -83,9 +83,7 @@ export const MessageRow = memo(function MessageRow(props: MessageRowProps): Reac
             <RoomText text={message.text} mentioned={message.mentions} agents={agents} />
           )
         )}
-        {message.deletedAt === null && message.editedAt !== null && (
-          <span className="soft small">{text.rooms.edited}</span>
-        )}
+        {under && isEdited(message) && <span className="soft small">{text.rooms.edited}</span>}
         <Attachments message={message} who={who} />
         <Buttons message={message} />
         <Reactions message={message} />
@@ -104,6 +102,10 @@ export const MessageRow = memo(function MessageRow(props: MessageRowProps): Reac
     </li>
   );
 });
+
+function isEdited({ editedAt, deletedAt }: RoomMessage): boolean {
+  return editedAt !== null && deletedAt === null;
+}
 
 /** When it was said: the address of the message. */
 function TimeLink(props: {
@@ -156,6 +158,7 @@ function RowHead({
         <span className="badge">{text.rooms[message.authorKind]}</span>
       )}
       {!under && time}
+      {!under && isEdited(message) && <span>{text.rooms.edited}</span>}
       {message.mark === "reminder" && <span className="badge">{text.rooms.reminder}</span>}
     </p>
   );

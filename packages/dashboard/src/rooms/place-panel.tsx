@@ -92,14 +92,20 @@ function PeopleHere({ who, place }: { who: PageSpeaker; place: Room }): ReactNod
       </h2>
       <ul className="room-people stack tight">
         {names.map((one) => (
-          <li className="row" key={one}>
-            <Portrait name={one} kind="person" />
-            <span className="clip">{one}</span>
-          </li>
+          <PersonRow key={one} name={one} />
         ))}
         {count > names.length && <li className="soft small">{words.more(count - names.length)}</li>}
       </ul>
     </section>
+  );
+}
+
+function PersonRow({ name }: { name: string }): ReactNode {
+  return (
+    <li className="row">
+      <Portrait name={name} kind="person" />
+      <span className="clip">{name}</span>
+    </li>
   );
 }
 
@@ -169,10 +175,10 @@ function Participants({
   return (
     <section aria-label={text.rooms.panel.participants}>
       <h2 className="panel-title small soft strong">{text.rooms.panel.participants}</h2>
-      {thread.participants.length === 0 && (
-        <p className="panel-empty">{text.rooms.panel.noParticipants}</p>
-      )}
       <ul className="room-people stack tight">
+        {thread.people.map((name) => (
+          <PersonRow key={name} name={name} />
+        ))}
         {thread.participants.map((id) => {
           const agent = agents.find((one) => one.id === id);
           return (
@@ -194,6 +200,9 @@ function Participants({
           );
         })}
       </ul>
+      {thread.participants.length === 0 && (
+        <p className="panel-empty room-panel-facts">{text.rooms.panel.noParticipants}</p>
+      )}
       {remove.error !== null && (
         <p className="error-note small">
           <ErrorWords error={remove.error} />

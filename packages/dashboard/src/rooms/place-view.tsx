@@ -588,7 +588,11 @@ function StopButton({ who, place }: { who: PageSpeaker; place: Room }): ReactNod
           <IconHandStop size={19} stroke={1.7} />
         </ActionIcon>
       </Popover.Target>
-      <Popover.Dropdown className="room-stop stack" aria-label={words.open}>
+      <Popover.Dropdown
+        className="stack"
+        maw="min(var(--width-lg), 100vw - var(--control-sm))"
+        aria-label={words.open}
+      >
         <p>
           <strong>{words.question[place.kind]}</strong>
         </p>

@@ -104,7 +104,7 @@ export const ko = {
     noThreadsHint: "에이전트에게 다른 에이전트와 함께 해 달라고 부탁하면 여기에 생겨요.",
     noThreadMatch: (query: string) => `“${query}”에 맞는 스레드가 없어요.`,
     participants: "참여자",
-    noParticipants: "참여자가 없어요. @로 부르면 들어와요.",
+    noParticipants: "참여하는 에이전트가 없어요. @로 부르면 들어와요.",
     remove: (name: string) => `${name} 내보내기`,
     agents: "이 방의 에이전트",
     deaf: "여기를 읽지 못해요",

@@ -15,17 +15,15 @@ const ko = {
     elsewhere: (adapter: string) => `이 방은 ${adapter}에 있어요. 글은 그곳에서 써 주세요.`,
     closed: "닫힌 방에는 쓸 수 없어요.",
   },
-  writing: (names: readonly string[], more: number) =>
-    `${names.join(", ")}${more > 0 ? ` 외 ${more}명` : ""} 작성 중…`,
+  writing: (names: readonly string[], more: number) => `${listedKo(names, more)} 작성 중…`,
   here: {
     title: "지금 보는 사람",
-    names: (names: readonly string[], more: number) =>
-      `${names.join(", ")}${more > 0 ? ` 외 ${more}명` : ""}`,
+    names: listedKo,
     more: (count: number) => `그 밖에 ${count}명`,
   },
   thread: {
     answers: (count: number) => `답 ${count.toLocaleString("ko")}개`,
-    open: (answers: string, when: string) => `스레드 열기: ${answers}, ${when}`,
+    open: "스레드 열기",
   },
   stop: {
     open: "하던 일 멈추기",
@@ -53,8 +51,7 @@ const ko = {
     bad: "도움이 안 됐어요",
     reactions: "반응",
     reaction: (emoji: string, count: number) => `${emoji} ${count}명`,
-    reactedBy: (names: readonly string[], more: number) =>
-      `${names.join(", ")}${more > 0 ? ` 외 ${more}명` : ""}`,
+    reactedBy: listedKo,
     answering: { thread: "스레드에서 이어 가기", edit: "고치는 중" },
     leave: "그만두기",
   },
@@ -93,8 +90,13 @@ const ko = {
   },
 };
 
+/** Such as `민준, 지우 외 3명`. */
+function listedKo(names: readonly string[], more: number): string {
+  return `${names.join(", ")}${more > 0 ? ` 외 ${more}명` : ""}`;
+}
+
 /** Such as `Minjun and Jiwoo`, or `Minjun, Jiwoo and 3 more`. */
-function listed(names: readonly string[], more: number): string {
+function listedEn(names: readonly string[], more: number): string {
   const parts = more > 0 ? [...names, `${more} more`] : names;
   return [parts.slice(0, -1).join(", "), parts.at(-1)].filter(Boolean).join(" and ");
 }
@@ -121,11 +123,11 @@ const en: WorkWords = {
     closed: "A closed room takes no messages.",
   },
   writing: (names, more) =>
-    `${listed(names, more)} ${names.length + more === 1 ? "is" : "are"} writing…`,
-  here: { title: "Also here", names: listed, more: (count) => `and ${count} more` },
+    `${listedEn(names, more)} ${names.length + more === 1 ? "is" : "are"} writing…`,
+  here: { title: "Also here", names: listedEn, more: (count) => `and ${count} more` },
   thread: {
     answers: (count) => (count === 1 ? "1 answer" : `${count.toLocaleString("en")} answers`),
-    open: (answers, when) => `Open the thread: ${answers}, ${when}`,
+    open: "Open the thread",
   },
   stop: {
     open: "Stop what runs here",
@@ -152,7 +154,7 @@ const en: WorkWords = {
     good: "Good answer",
     bad: "Bad answer",
     reactions: "Reactions",
-    reactedBy: listed,
+    reactedBy: listedEn,
     reaction: (emoji, count) => `${emoji}, ${count === 1 ? "1 person" : `${count} people`}`,
     answering: { thread: "Continuing in a thread", edit: "Editing" },
     leave: "Cancel",
