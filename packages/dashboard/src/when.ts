@@ -21,24 +21,6 @@ export function whenOf(
   ).format(date);
 }
 
-const STEPS = [
-  { unit: "minute", ms: 60_000, until: 60 },
-  { unit: "hour", ms: 3_600_000, until: 24 },
-  { unit: "day", ms: 86_400_000, until: 7 },
-] as const;
-
-/** How long ago a moment was, `2분 전`; the date, when that is more than a week. */
-export function agoOf(moment: number, language: Language, now: number): string {
-  const ms = Math.max(0, now - moment);
-  if (ms < 60_000) return UNITS[language].now;
-  const words = new Intl.RelativeTimeFormat(language);
-  for (const { unit, ms: one, until } of STEPS) {
-    const count = Math.floor(ms / one);
-    if (count < until) return words.format(-count, unit);
-  }
-  return whenOf(moment, language, now);
-}
-
 /** A moment in full, for what is kept: date and time. */
 export function momentOf(moment: number, language: Language): string {
   return new Intl.DateTimeFormat(language, { dateStyle: "long", timeStyle: "short" }).format(
@@ -53,8 +35,8 @@ export function clockOf(moment: number): string {
 }
 
 const UNITS = {
-  ko: { ms: "ms", s: "초", m: "분", h: "시간", now: "방금" },
-  en: { ms: " ms", s: " s", m: " m", h: " h", now: "just now" },
+  ko: { ms: "ms", s: "초", m: "분", h: "시간" },
+  en: { ms: " ms", s: " s", m: " m", h: " h" },
 } as const;
 
 /** A span in the unit in which it is read: `840 ms`, `2.1 s`, `3 m 05 s`, `2 h 10 m`. */

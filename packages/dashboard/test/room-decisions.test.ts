@@ -24,8 +24,8 @@ import {
   type Timeline,
 } from "../../dure/src/react/timeline.ts";
 import { roomNewsOf, withoutSpeakers } from "../../dure/src/react/room-follower.ts";
-import { othersOf } from "../src/rooms/room-data.ts";
-import { agoOf } from "../src/when.ts";
+import { othersOf } from "../src/rooms/use-presence.ts";
+import { agoOf } from "../src/rooms/work-words.ts";
 import { standOf } from "../src/rooms/stand-of.ts";
 
 const TEAM = [

@@ -16,10 +16,9 @@ import { useParts } from "../app-parts.tsx";
 import { useLanguage, useText } from "../language.tsx";
 import { ErrorWords } from "../problem.tsx";
 import { useServerNow } from "../server-clock.ts";
-import { agoOf } from "../when.ts";
 import { SmallTip } from "./message-roles.tsx";
 import { useSpeaker } from "./use-rooms.ts";
-import { useWorkWords } from "./work-words.ts";
+import { agoOf, useWorkWords } from "./work-words.ts";
 
 /** What is written next is: an answer, the first words of a thread, or other words of one's own. */
 export interface Answering {

@@ -11,13 +11,13 @@ import { useParts } from "../app-parts.tsx";
 import { useLanguage, useText } from "../language.tsx";
 import { ErrorWords } from "../problem.tsx";
 import { useServerNow } from "../server-clock.ts";
-import { agoOf } from "../when.ts";
 import { lettersOf, plainOf } from "./mention.ts";
 import { MessageRoles } from "./message-roles.tsx";
 import { Portrait } from "./message-row.tsx";
-import { othersOf, ROOM_KEYS, type PageSpeaker } from "./room-data.ts";
+import { ROOM_KEYS, type PageSpeaker } from "./room-data.ts";
 import { OnlineDot, UnreadMark } from "./room-list.tsx";
-import { useWorkWords } from "./work-words.ts";
+import { agoOf, useWorkWords } from "./work-words.ts";
+import { othersOf } from "./use-presence.ts";
 import { useAgents, useSpeaker, useThreads } from "./use-rooms.ts";
 
 /**

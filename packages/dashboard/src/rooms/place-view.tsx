@@ -28,10 +28,10 @@ import { mayWrite } from "./message-row.tsx";
 import { InspectedMessage, PlacePanel } from "./place-panel.tsx";
 import { RoomComposer } from "./room-composer.tsx";
 import { PlatformIcon, platformName } from "./platform.tsx";
-import { namesOf, othersOf, type Others, type PageSpeaker } from "./room-data.ts";
+import { namesOf, type PageSpeaker } from "./room-data.ts";
 import { OnlineDot } from "./room-list.tsx";
 import { unseenOf } from "./room-posts.ts";
-import { usePresence } from "./use-presence.ts";
+import { othersOf, usePresence, type Others } from "./use-presence.ts";
 import { useWorkWords, type WorkWords } from "./work-words.ts";
 import { useAgents, useSpeaker } from "./use-rooms.ts";
 

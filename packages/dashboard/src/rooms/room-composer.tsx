@@ -3,6 +3,7 @@ import { IconArrowUp, IconCornerUpLeft, IconX } from "@tabler/icons-react";
 import { useMutation } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { ulid, type Room, type RoomAgent } from "dure/client";
+import { roomOf } from "dure/react";
 import {
   useEffect,
   useEffectEvent,
@@ -56,7 +57,7 @@ export function RoomComposer(props: {
 }): ReactNode {
   const { who, place, last, agents, people, presence, answering, onAnswered } = props;
   const candidates = useMemo(() => candidatesOf(agents, people), [agents, people]);
-  const { roomPosts } = useParts();
+  const { hub, roomPosts } = useParts();
   const { field, message, caret, setCaret, write, writeAt } = useDraft(place.id);
   const id = useId();
   const attached = useAttached((client, ...upload) =>
@@ -111,6 +112,7 @@ export function RoomComposer(props: {
       files: attached.all.flatMap(({ stored }) => stored?.id ?? []),
       after: last,
       replyTo: answering?.message.id,
+      onPosted: () => roomOf(hub, place.id, who).grow(),
     });
     done();
   };

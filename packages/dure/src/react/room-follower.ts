@@ -147,14 +147,16 @@ export class RoomFollower implements Store<RoomView> {
   #begin(): void {
     this.#leave = new AbortController();
     const { signal } = this.#leave;
-    this.#view = { ...this.#view, people: undefined };
     this.#change((timeline) => ({ ...timeline, working: {} })); // ended unheard, it may be
     if (this.#view.timeline === undefined) void this.load();
     let poll: Cancel | undefined;
 
     const unfollow = this.#hub.events.follow(ROOM_EVENTS, {
       onEvent: (event) => this.#hear(event),
-      onConnection: (state) => void (state === "connected" && this.load()),
+      onConnection: (state) => {
+        this.#show({ ...this.#view, people: undefined });
+        if (state === "connected") void this.load();
+      },
       onReset: () => {
         this.#view = { ...this.#view, timeline: undefined, problem: undefined };
         void this.load();

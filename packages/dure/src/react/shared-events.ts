@@ -22,12 +22,9 @@ interface Shared {
   readonly leave: AbortController;
   readonly listeners: Set<EventsListener>;
   state: ConnectionState | "refused" | undefined;
-  /** By the room, as the server said last; of a connection that stands. */
+  /** Of a connection that stands, by the room; the server keeps them to those that have people. */
   readonly people: Map<string, RoomPeople>;
 }
-
-/** Rooms whose people are remembered for readers that join. */
-const MAX_PEOPLED = 500;
 
 /**
  * The event log for any number of readers on one page: those of one filter share a stream, because
@@ -76,15 +73,13 @@ export class SharedEvents {
       for (const listener of shared.listeners) say(listener);
     };
     const onPeople = (people: RoomPeople): void => {
-      shared.people.delete(people.room);
       if (people.hereCount > 0) shared.people.set(people.room, people);
-      if (shared.people.size > MAX_PEOPLED) shared.people.delete([...shared.people.keys()][0]!);
+      else shared.people.delete(people.room);
       tell((listener) => listener.onPeople?.(people));
     };
     const onConnection = (state: ConnectionState): void => {
       shared.state = state;
-      // The server says anew who is there: until then no one is known to be.
-      for (const room of [...shared.people.keys()]) onPeople(emptyRoom(room));
+      shared.people.clear(); // the server says it anew
       tell((listener) => listener.onConnection?.(state));
     };
     const onReset = (): void => tell((listener) => listener.onReset?.());
@@ -98,8 +93,4 @@ export class SharedEvents {
       tell((listener) => listener.onRefused?.());
     }
   }
-}
-
-function emptyRoom(room: string): RoomPeople {
-  return { room, here: [], hereCount: 0, typing: [], typingCount: 0 };
 }

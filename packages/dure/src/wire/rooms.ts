@@ -423,9 +423,9 @@ export type RoomMessage = FromWire<z.output<typeof MessageJson>>;
 export type FoundMessage = FromWire<z.output<typeof FoundMessageJson>>;
 /** What one agent is to one message, and why. */
 export type MessageRole = RoomMessage["roles"][number];
-/** What a stop has ended. */
 /** Who looks at a web room now, and who writes there. */
 export type RoomPeople = FromWire<z.output<typeof RoomPeopleJson>>;
+/** What a stop has ended. */
 export type Stopped = FromWire<z.output<typeof StoppedAnswer>>;
 export type Observation = FromWire<z.output<typeof ObservationJson>>;
 /**

@@ -116,7 +116,7 @@ export class PeopleHere {
 
 type Rooms = ReadonlyMap<string, PeopleOfRoom>;
 
-/** Rooms that are not as they were; of one that everyone has left, nobody. Pure. */
+/** Rooms that are not as they were; one that all have left is told as empty. Pure. */
 function changesOf(before: Rooms, now: Rooms): readonly PeopleOfRoom[] {
   const changed = [...now.values()].filter(
     (of) => JSON.stringify(of) !== JSON.stringify(before.get(of.people.room)),
