@@ -28,10 +28,10 @@ export interface Structure {
 
 /** A little above what the tree has; each of them is lowered when the tree allows it. */
 const LIMITS: Structure = {
-  lines: 243_400,
-  dashboardLines: 33_500,
+  lines: 244_200,
+  dashboardLines: 33_800,
   styleLines: 3_000,
-  scriptLines: 16_640,
+  scriptLines: 16_680,
   oneImporterPercent: 31.4,
   oneUserPercent: 48.2,
   calledOncePercent: 62.6,

@@ -24,6 +24,9 @@ const stateTeller = testsIn("packages/dure/src/channels/state-teller.test.ts");
 const looks = testsIn("packages/dure/src/plans/runs/remembered-looks.test.ts");
 const roomFiles = testsIn(`${ROOMS}/answer/files.test.ts`);
 const roomFilesLater = testsIn("packages/dure/test/rooms/files-later.test.ts");
+const people = testsIn("packages/dure/test/rooms/people.test.ts");
+const PEOPLE_READERS =
+  "typing reaches those who read the room, not another tenant nor who may not read rooms";
 const DISCORD = "packages/dure/src/channels/discord";
 const PRIVATE_CHANNEL = "work that began in a private channel is private, and says where it began";
 
@@ -891,5 +894,38 @@ export const ROOM_GUARDS: readonly Guard[] = [
     replace: "if (oldest === '') this.#known.clear();",
     tests: looks("of more than a hundred looks the oldest is forgotten, and no other"),
     why: "looks are remembered without end",
+  },
+  // --- who is in a room
+  {
+    id: "rooms.people.tenant",
+    at: { file: "packages/dure/src/server/platform-routes.ts" },
+    find: "(view === null || tenant === view) && ",
+    replace: "",
+    tests: people(PEOPLE_READERS),
+    why: "a tenant reads who is in the rooms of another one",
+  },
+  {
+    id: "rooms.people.scope",
+    at: { file: "packages/dure/src/server/platform-routes.ts" },
+    find: 'if (!hasScope(request.principal!, "rooms")) return;',
+    replace: "",
+    tests: people(PEOPLE_READERS),
+    why: "who may not read rooms reads who is there",
+  },
+  {
+    id: "rooms.people.tell-every",
+    at: { file: `${ROOMS}/look/people-here.ts` },
+    find: "coalesce(v.told_at < statement_timestamp() - ${ms(TELL_EVERY_MS)}, true)",
+    replace: "true",
+    tests: people("a burst of typing costs one wake-up in 3 s, over both processes"),
+    why: "each key of a person wakes every process",
+  },
+  {
+    id: "rooms.people.rooms-of-one",
+    at: { file: `${ROOMS}/look/people-here.ts` },
+    find: ") < ${MOST_ROOMS_OF_ONE}",
+    replace: ") < 1_000_000",
+    tests: people("one person is counted in 20 rooms at most"),
+    why: "one person fills the table of visits with all rooms that there are",
   },
 ];

@@ -3,7 +3,6 @@ import type { DureClient } from "dure/client";
 import type { DureHub } from "dure/react";
 import type { Drafts } from "./drafts.ts";
 import type { PersonName } from "./rooms/person-name.ts";
-import type { RoomData } from "./rooms/room-data.ts";
 import type { RoomPosts } from "./rooms/room-posts.ts";
 import type { LoginLink } from "./shell/login-link.ts";
 
@@ -11,7 +10,6 @@ import type { LoginLink } from "./shell/login-link.ts";
 export interface AppParts {
   readonly client: DureClient;
   readonly hub: DureHub;
-  readonly roomData: RoomData;
   readonly roomPosts: RoomPosts;
   readonly drafts: Drafts;
   readonly personName: PersonName;

@@ -29,7 +29,7 @@ import { MantineProvider } from "@mantine/core";
 import { QueryCache, QueryClientProvider } from "@tanstack/react-query";
 import { RouterProvider } from "@tanstack/react-router";
 import { DureClient, DureError, systemClock } from "dure/client";
-import { DureHub, DureProvider, roomOf } from "dure/react";
+import { DureHub, DureProvider } from "dure/react";
 import { startTransition, type ReactNode } from "react";
 import { createRoot } from "react-dom/client";
 import { AppPartsContext } from "./app-parts.tsx";
@@ -38,7 +38,6 @@ import { FreshQueries } from "./fresh-queries.ts";
 import { LanguageProvider, firstSpoken } from "./language.tsx";
 import { inOwnTask, nextTask } from "./own-task.ts";
 import { PersonName } from "./rooms/person-name.ts";
-import { RoomData } from "./rooms/room-data.ts";
 import { RoomPosts } from "./rooms/room-posts.ts";
 import { makeRouter, type Router } from "./router.tsx";
 import { LoginLink } from "./shell/login-link.ts";
@@ -85,11 +84,7 @@ const onChange = (): void => {
   }
 };
 const hub = new DureHub({ client, onChange });
-const roomData = new RoomData({ hub, queries });
-const roomPosts = new RoomPosts({
-  client,
-  onPosted: (who, place) => roomOf(hub, place, who).grow(),
-});
+const roomPosts = new RoomPosts(client);
 const drafts = new Drafts();
 const whole = new AbortController(); // as long as the page
 serverWatch.subscribe(() => {
@@ -137,7 +132,6 @@ function pageOf(router: Router): ReactNode {
               client,
               hub,
 
-              roomData,
               roomPosts,
               drafts,
               personName,

@@ -48,14 +48,17 @@ export class ServerClock {
 
 export const serverClock = new ServerClock(systemClock);
 
-/** The server's time, looked at every second while something is under way and the server is there. */
-export function useServerNow(isRunning = true): number {
+/**
+ * The server's time, looked at every second while something is under way and the server is there.
+ * @param everyMs how fine it is shown
+ */
+export function useServerNow(isRunning = true, everyMs = 1_000): number {
   const [now, setNow] = useState(() => serverClock.now());
   const isGone = useIsGone();
   useEffect(() => {
     if (!isRunning || isGone) return undefined;
-    return systemClock.every(1_000, () => setNow(serverClock.now()));
-  }, [isRunning, isGone]);
+    return systemClock.every(everyMs, () => setNow(serverClock.now()));
+  }, [isRunning, isGone, everyMs]);
 
   return now;
 }

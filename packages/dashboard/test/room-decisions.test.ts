@@ -23,7 +23,9 @@ import {
   writersOf,
   type Timeline,
 } from "../../dure/src/react/timeline.ts";
-import { roomNewsOf } from "../../dure/src/react/room-follower.ts";
+import { roomNewsOf, withoutSpeakers } from "../../dure/src/react/room-follower.ts";
+import { othersOf } from "../src/rooms/use-presence.ts";
+import { agoOf } from "../src/rooms/work-words.ts";
 import { standOf } from "../src/rooms/stand-of.ts";
 
 const TEAM = [
@@ -100,6 +102,44 @@ test("mentions are drawn as the server found them: names, ids in angle brackets,
   ]);
 });
 
+test("a person whose message is there writes no more, and is still in the room", () => {
+  const people = {
+    room: "web:general",
+    here: ["민준", "서연"],
+    hereCount: 2,
+    typing: ["민준", "서연"],
+    typingCount: 2,
+  };
+
+  expect(withoutSpeakers(people, [aMessage(1)])).toEqual({
+    ...people,
+    typing: ["서연"],
+    typingCount: 1,
+  });
+  expect(withoutSpeakers(people, [aMessage(1, { authorKind: "agent" })])).toEqual(people);
+});
+
+test("people besides the reader are named, and counted beyond the names", () => {
+  expect(othersOf(["민준", "서연"], 2, "서연")).toEqual({ names: ["민준"], count: 1 });
+  expect(othersOf(["민준", "지우"], 9, "서연")).toEqual({ names: ["민준", "지우"], count: 9 });
+  expect(othersOf(undefined, undefined, "서연")).toEqual({ names: [], count: 0 });
+});
+
+test("how long ago something was is said in the unit in which people say it", () => {
+  const now = Date.UTC(2026, 10, 30, 12);
+  const ago = (ms: number): string =>
+    `${agoOf(now - ms, "ko", now)} / ${agoOf(now - ms, "en", now)}`;
+
+  expect([-5_000, 59_000, 120_000, 3_600_000, 3 * 86_400_000].map(ago)).toEqual([
+    "방금 / just now",
+    "방금 / just now",
+    "2분 전 / 2 minutes ago",
+    "1시간 전 / 1 hour ago",
+    "3일 전 / 3 days ago",
+  ]);
+  expect(ago(30 * 86_400_000)).toContain("10월");
+});
+
 function aMessage(seq: number, part: Partial<RoomMessage> = {}): RoomMessage {
   return {
     id: `message_${seq}`,
@@ -120,6 +160,7 @@ function aMessage(seq: number, part: Partial<RoomMessage> = {}): RoomMessage {
     editedAt: null,
     deletedAt: null,
     reactions: [],
+    thread: null,
     roles: [],
     ...part,
   };

@@ -10,7 +10,15 @@ import {
   type OpenedPage,
 } from "./browser.ts";
 import { startRoomsTeam, type RoomsTeam } from "./rooms/team.ts";
-import { expectWellMade, field, messageWith, roleMark, say, visit } from "./rooms/visit.ts";
+import {
+  expectWellMade,
+  field,
+  messageWith,
+  roleMark,
+  say,
+  smallTargets,
+  visit,
+} from "./rooms/visit.ts";
 
 /** Rooms as a place to work: what people find, reach and read in a room that has grown. */
 
@@ -61,21 +69,6 @@ async function withPlatforms(
   await page.getByRole("log").waitFor();
   opened.complaints.length = 0; // the first page had another address
   return opened;
-}
-
-/** Whose side is shorter than this: what is pressed, and is shown. Links in words are none. */
-function smallTargets(page: Page, least: number): Promise<readonly string[]> {
-  return page.evaluate((side) => {
-    const pressed = "button, input, summary, label, a:not(.markdown a)";
-    return [...document.querySelectorAll<HTMLElement>(pressed)].flatMap((element) => {
-      const { width, height } = element.getBoundingClientRect();
-      const isShown = element.checkVisibility({ visibilityProperty: true });
-      const isHidden = width <= 1 || getComputedStyle(element).pointerEvents === "none";
-      const isLarge = width >= side && height >= side;
-      if (!isShown || isHidden || isLarge) return [];
-      return [`${element.className || element.tagName} ${Math.round(width)}x${Math.round(height)}`];
-    });
-  }, least);
 }
 
 describe("channels of three platforms", { timeout: 60_000 }, () => {

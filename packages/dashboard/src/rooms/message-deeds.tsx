@@ -1,6 +1,7 @@
 import { ActionIcon, Button, Popover } from "@mantine/core";
 import {
   IconCornerUpLeft,
+  IconMessage2,
   IconMessagePlus,
   IconPencil,
   IconThumbDown,
@@ -8,13 +9,16 @@ import {
   IconTrash,
 } from "@tabler/icons-react";
 import { useMutation } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
 import type { RoomMessage } from "dure/client";
 import { useState, type ReactNode } from "react";
 import { useParts } from "../app-parts.tsx";
-import { useText } from "../language.tsx";
+import { useLanguage, useText } from "../language.tsx";
 import { ErrorWords } from "../problem.tsx";
+import { useServerNow } from "../server-clock.ts";
+import { SmallTip } from "./message-roles.tsx";
 import { useSpeaker } from "./use-rooms.ts";
-import { useWorkWords } from "./work-words.ts";
+import { agoOf, useWorkWords } from "./work-words.ts";
 
 /** What is written next is: an answer, the first words of a thread, or other words of one's own. */
 export interface Answering {
@@ -98,23 +102,60 @@ export function Reactions({ message }: { message: RoomMessage }): ReactNode {
 
   return (
     <ul className="room-reactions row tight" aria-label={words.reactions}>
-      {message.reactions.map(({ emoji, count, own }) => (
-        <li key={emoji}>
-          <button
-            type="button"
-            className="badge bare"
-            aria-pressed={own}
-            aria-label={words.reaction(emoji, count)}
-            disabled={react.isPending}
-            onClick={() => react.mutate({ emoji, isSet: !own })}
-          >
-            {emoji} {count}
-          </button>
-        </li>
-      ))}
+      {message.reactions.map(({ emoji, count, own, people }) => {
+        const said = words.reaction(emoji, count);
+        const names = words.reactedBy(people, count - people.length);
+        return (
+          <li key={emoji}>
+            <SmallTip label={people.length === 0 ? said : names} position="top-start">
+              <button
+                type="button"
+                className="badge bare count"
+                aria-pressed={own}
+                disabled={react.isPending}
+                onClick={() => react.mutate({ emoji, isSet: !own })}
+              >
+                <span aria-hidden>
+                  {emoji} {count}
+                </span>
+                <span className="hidden-words">
+                  {people.length === 0 ? said : `${said}: ${names}`}
+                </span>
+              </button>
+            </SmallTip>
+          </li>
+        );
+      })}
     </ul>
   );
 }
+
+/** The thread below a message: how much was said there, and when last. */
+export function AnswersBelow({ message }: { message: RoomMessage }): ReactNode {
+  const { language } = useLanguage();
+  const words = useWorkWords().thread;
+  const { thread } = message;
+  const now = useServerNow(thread != null, MINUTE_MS);
+  if (thread == null) return null;
+
+  const answers = words.answers(thread.messages);
+  const when = agoOf(thread.activeAt, language, now);
+  return (
+    <Link
+      to="/rooms/$place"
+      params={{ place: thread.id }}
+      className="room-answers plain small row inline"
+      title={words.open}
+    >
+      <IconMessage2 size={14} aria-hidden />
+      <span className="hidden-words">{words.open}: </span>
+      <strong>{answers}</strong>
+      <span className="soft">· {when}</span>
+    </Link>
+  );
+}
+
+const MINUTE_MS = 60_000;
 
 /** Sets an emoji, or takes the own one away; the log hears of it by its event. */
 function useReaction(message: RoomMessage) {
@@ -152,7 +193,12 @@ function DeleteButton({ message }: { message: RoomMessage }): ReactNode {
       </Popover.Target>
       <Popover.Dropdown className="stack">
         <p>{words.deleteQuestion}</p>
-        <Button size="compact-md" loading={remove.isPending} onClick={() => remove.mutate()}>
+        <Button
+          size="compact-md"
+          color="red"
+          loading={remove.isPending}
+          onClick={() => remove.mutate()}
+        >
           {words.delete}
         </Button>
         {remove.error !== null && (

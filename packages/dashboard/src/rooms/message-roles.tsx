@@ -8,7 +8,7 @@ import {
 } from "@tabler/icons-react";
 import { Link } from "@tanstack/react-router";
 import { ROLE_REASONS, type MessageRole, type RoomMessage } from "dure/client";
-import type { ReactNode } from "react";
+import type { ReactElement, ReactNode } from "react";
 import { AgentLink } from "../agents/agent-link.tsx";
 import { useLanguage, useText } from "../language.tsx";
 import type { Language } from "../words.ts";
@@ -52,16 +52,7 @@ export function RoleMark({
   ];
 
   return (
-    <Tooltip
-      label={lines.join("\n")}
-      events={TOOLTIP_EVENTS}
-      position="bottom-end"
-      multiline
-      maw={320}
-      withinPortal={false}
-      transitionProps={NO_TRANSITION}
-      classNames={{ tooltip: "role-tip small" }}
-    >
+    <SmallTip label={lines.join("\n")}>
       <button
         type="button"
         className="role-mark bare"
@@ -71,6 +62,28 @@ export function RoleMark({
       >
         <Icon size={14} aria-hidden />
       </button>
+    </SmallTip>
+  );
+}
+
+/** What a sign stands for, said on hover and focus. */
+export function SmallTip(props: {
+  label: string;
+  position?: "bottom-end" | "top-start";
+  children: ReactElement;
+}): ReactNode {
+  return (
+    <Tooltip
+      label={props.label}
+      events={TOOLTIP_EVENTS}
+      position={props.position ?? "bottom-end"}
+      multiline
+      maw={320}
+      withinPortal={false}
+      transitionProps={NO_TRANSITION}
+      classNames={{ tooltip: "role-tip small" }}
+    >
+      {props.children}
     </Tooltip>
   );
 }

@@ -18,7 +18,7 @@ import { useLanguage, useText } from "../language.tsx";
 import { ErrorWords } from "../problem.tsx";
 import { momentOf, whenOf } from "../when.ts";
 import { mentionChips, plainOf } from "./mention.ts";
-import { MessageDeeds, Reactions, type Answering } from "./message-deeds.tsx";
+import { AnswersBelow, MessageDeeds, Reactions, type Answering } from "./message-deeds.tsx";
 import { RoleMark } from "./message-roles.tsx";
 import type { PageSpeaker } from "./room-data.ts";
 import { useWorkWords } from "./work-words.ts";
@@ -83,12 +83,11 @@ export const MessageRow = memo(function MessageRow(props: MessageRowProps): Reac
             <RoomText text={message.text} mentioned={message.mentions} agents={agents} />
           )
         )}
-        {message.deletedAt === null && message.editedAt !== null && (
-          <span className="soft small">{text.rooms.edited}</span>
-        )}
+        {under && isEdited(message) && <span className="soft small">{text.rooms.edited}</span>}
         <Attachments message={message} who={who} />
         <Buttons message={message} />
         <Reactions message={message} />
+        {!props.isInThread && <AnswersBelow message={message} />}
         <DeliveryNote message={message} />
       </div>
       <RoleMark
@@ -103,6 +102,10 @@ export const MessageRow = memo(function MessageRow(props: MessageRowProps): Reac
     </li>
   );
 });
+
+function isEdited({ editedAt, deletedAt }: RoomMessage): boolean {
+  return editedAt !== null && deletedAt === null;
+}
 
 /** When it was said: the address of the message. */
 function TimeLink(props: {
@@ -155,6 +158,7 @@ function RowHead({
         <span className="badge">{text.rooms[message.authorKind]}</span>
       )}
       {!under && time}
+      {!under && isEdited(message) && <span>{text.rooms.edited}</span>}
       {message.mark === "reminder" && <span className="badge">{text.rooms.reminder}</span>}
     </p>
   );

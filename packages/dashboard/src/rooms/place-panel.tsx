@@ -10,14 +10,15 @@ import { AgentLink } from "../agents/agent-link.tsx";
 import { useParts } from "../app-parts.tsx";
 import { useLanguage, useText } from "../language.tsx";
 import { ErrorWords } from "../problem.tsx";
-import { whenOf } from "../when.ts";
+import { useServerNow } from "../server-clock.ts";
 import { lettersOf, plainOf } from "./mention.ts";
 import { MessageRoles } from "./message-roles.tsx";
 import { Portrait } from "./message-row.tsx";
 import { ROOM_KEYS, type PageSpeaker } from "./room-data.ts";
 import { OnlineDot, UnreadMark } from "./room-list.tsx";
-import { useWorkWords } from "./work-words.ts";
-import { useAgents, useThreads } from "./use-rooms.ts";
+import { agoOf, useWorkWords } from "./work-words.ts";
+import { othersOf } from "./use-presence.ts";
+import { useAgents, useSpeaker, useThreads } from "./use-rooms.ts";
 
 /**
  * Of a channel: its threads and who listens. Of a thread: who takes part. Of a direct room: with
@@ -46,6 +47,7 @@ export function PlacePanel(props: {
 
   return (
     <div className="room-panel-body stack wide scroll">
+      <PeopleHere who={who} place={place} />
       {thread !== undefined && (
         <Participants who={who} thread={thread} agents={agents} nameOf={nameOf} />
       )}
@@ -73,6 +75,37 @@ export function PlacePanel(props: {
         </section>
       )}
     </div>
+  );
+}
+
+/** People who look at the place now, besides the reader. */
+function PeopleHere({ who, place }: { who: PageSpeaker; place: Room }): ReactNode {
+  const words = useWorkWords().here;
+  const { people } = useRoom(place.id, { asPerson: who });
+  const { name } = useSpeaker();
+  const { names, count } = othersOf(people?.here, people?.hereCount, name);
+  if (count === 0) return null;
+  return (
+    <section aria-label={words.title}>
+      <h2 className="panel-title small soft strong">
+        {words.title} {count}
+      </h2>
+      <ul className="room-people stack tight">
+        {names.map((one) => (
+          <PersonRow key={one} name={one} />
+        ))}
+        {count > names.length && <li className="soft small">{words.more(count - names.length)}</li>}
+      </ul>
+    </section>
+  );
+}
+
+function PersonRow({ name }: { name: string }): ReactNode {
+  return (
+    <li className="row">
+      <Portrait name={name} kind="person" />
+      <span className="clip">{name}</span>
+    </li>
   );
 }
 
@@ -142,10 +175,10 @@ function Participants({
   return (
     <section aria-label={text.rooms.panel.participants}>
       <h2 className="panel-title small soft strong">{text.rooms.panel.participants}</h2>
-      {thread.participants.length === 0 && (
-        <p className="panel-empty">{text.rooms.panel.noParticipants}</p>
-      )}
       <ul className="room-people stack tight">
+        {thread.people.map((name) => (
+          <PersonRow key={name} name={name} />
+        ))}
         {thread.participants.map((id) => {
           const agent = agents.find((one) => one.id === id);
           return (
@@ -167,6 +200,9 @@ function Participants({
           );
         })}
       </ul>
+      {thread.participants.length === 0 && (
+        <p className="panel-empty room-panel-facts">{text.rooms.panel.noParticipants}</p>
+      )}
       {remove.error !== null && (
         <p className="error-note small">
           <ErrorWords error={remove.error} />
@@ -199,7 +235,9 @@ function Threads({
   const wanted = lettersOf(search.trim());
   const all = threads.data ?? [];
   const shown = all.filter((thread) =>
-    lettersOf([thread.name, ...thread.participants.map(nameOf)].join(" ")).includes(wanted),
+    lettersOf(
+      [thread.name, ...thread.people, ...thread.participants.map(nameOf)].join(" "),
+    ).includes(wanted),
   );
 
   return (
@@ -241,6 +279,9 @@ function Threads({
   );
 }
 
+/** How fine the time of a thread's last word is shown, milliseconds. */
+const MINUTE_MS = 60_000;
+
 function ThreadCard({
   thread,
   isCurrent,
@@ -251,6 +292,9 @@ function ThreadCard({
   nameOf: (agent: string) => string;
 }): ReactNode {
   const { text, language } = useLanguage();
+  const words = useWorkWords().thread;
+  const now = useServerNow(true, MINUTE_MS);
+  const members = [...thread.people, ...thread.participants.map(nameOf)];
   return (
     <Link
       to="/rooms/$place"
@@ -275,14 +319,12 @@ function ThreadCard({
             {text.rooms.panel.archived}
           </span>
         )}
-        {thread.participants.length > 0 && (
-          <span>{thread.participants.map(nameOf).join(", ")}</span>
-        )}
+        {members.length > 0 && <span>{members.join(", ")}</span>}
         {thread.openRequests > 0 && (
           <span className="warn">{text.rooms.panel.openRequests(thread.openRequests)}</span>
         )}
         <time dateTime={new Date(thread.activeAt).toISOString()}>
-          {text.rooms.panel.active(whenOf(thread.activeAt, language))}
+          {`${words.answers(thread.messages)} · ${agoOf(thread.activeAt, language, now)}`}
         </time>
       </span>
     </Link>

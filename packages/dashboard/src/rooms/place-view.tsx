@@ -7,6 +7,7 @@ import {
   IconMoonStars,
   IconPlayerPause,
   IconPlayerPlay,
+  IconUsers,
   IconX,
   IconHandStop,
 } from "@tabler/icons-react";
@@ -30,6 +31,7 @@ import { PlatformIcon, platformName } from "./platform.tsx";
 import { namesOf, type PageSpeaker } from "./room-data.ts";
 import { OnlineDot } from "./room-list.tsx";
 import { unseenOf } from "./room-posts.ts";
+import { othersOf, usePresence, type Others } from "./use-presence.ts";
 import { useWorkWords, type WorkWords } from "./work-words.ts";
 import { useAgents, useSpeaker } from "./use-rooms.ts";
 
@@ -134,7 +136,7 @@ function Place({
   const { who, place, channel, nameOf } = talk;
   return (
     <section className={`column flush ${isBeside ? "aside" : ""}`} aria-label={place.name}>
-      <PlaceHead place={place} channel={channel} nameOf={nameOf} isBeside={isBeside}>
+      <PlaceHead who={who} place={place} channel={channel} nameOf={nameOf} isBeside={isBeside}>
         <StopButton key={place.id} who={who} place={place} />
         {children}
       </PlaceHead>
@@ -304,8 +306,9 @@ function Talk(props: TalkProps): ReactNode {
     messages,
   );
 
-  const writers = room.writers.map(nameOf);
   const { name } = useSpeaker();
+  const presence = usePresence(who, place);
+  const writers = othersOf(room.people?.typing, room.people?.typingCount, name);
   const people = useMemo(() => peopleOf(messages, name), [messages, name]);
 
   return (
@@ -332,13 +335,14 @@ function Talk(props: TalkProps): ReactNode {
           onAnswer={mayWrite(place) ? setAnswering : undefined}
         />
       )}
-      <Writing names={writers} />
+      <Writing agents={room.writers.map(nameOf)} people={writers} />
       <RoomComposer
         who={who}
         place={place}
         last={messages.at(-1)?.seq ?? 0}
         agents={mentionable}
         people={people}
+        presence={presence}
         answering={answering}
         onAnswered={() => setAnswering(undefined)}
       />
@@ -380,14 +384,21 @@ function NotRead(props: { error: DureError | undefined; onRetry: () => void }): 
   );
 }
 
-function Writing({ names }: { names: readonly string[] }): ReactNode {
-  const text = useText();
+/** Names of writers that are shown; the others are counted. */
+const MOST_WRITERS = 3;
+
+/** Agents and people who write now. */
+function Writing(props: { agents: readonly string[]; people: Others }): ReactNode {
+  const { agents, people } = props;
+  const words = useWorkWords();
+  const names = [...agents, ...people.names].slice(0, MOST_WRITERS);
+  const more = agents.length + people.count - names.length;
   return (
     <p className="room-writing small soft row" aria-live="polite">
       {names.length > 0 && (
         <>
           <span className="pulse" aria-hidden />
-          {text.rooms.writing(names.join(", "))}
+          <span className="clip">{words.writing(names, more)}</span>
         </>
       )}
     </p>
@@ -397,12 +408,14 @@ function Writing({ names }: { names: readonly string[] }): ReactNode {
 const NOTHING: readonly never[] = [];
 
 function PlaceHead({
+  who,
   place,
   channel,
   nameOf,
   isBeside,
   children,
 }: {
+  who: PageSpeaker;
   place: Room;
   channel: Room | undefined;
   nameOf: (agent: string) => string;
@@ -442,11 +455,29 @@ function PlaceHead({
           {text.rooms.defaultAgent(nameOf(place.defaultAgent))}
         </span>
       )}
+      <PeopleHere who={who} place={place} />
       {place.adapter !== "web" && (
         <span className="badge">{text.rooms.on(platformName(place.adapter))}</span>
       )}
       <div className="row flush top end rigid">{children}</div>
     </header>
+  );
+}
+
+/** Who else looks at the place now, in one quiet sign; the panel has their names. */
+function PeopleHere({ who, place }: { who: PageSpeaker; place: Room }): ReactNode {
+  const words = useWorkWords().here;
+  const { people } = useRoom(place.id, { asPerson: who });
+  const { name } = useSpeaker();
+  const { names, count } = othersOf(people?.here, people?.hereCount, name);
+  if (count === 0) return null;
+  const said = `${words.title}: ${words.names(names, count - names.length)}`;
+  return (
+    <span className="badge" title={said}>
+      <IconUsers size={13} aria-hidden />
+      <span aria-hidden>{count}</span>
+      <span className="hidden-words">{said}</span>
+    </span>
   );
 }
 
@@ -557,7 +588,11 @@ function StopButton({ who, place }: { who: PageSpeaker; place: Room }): ReactNod
           <IconHandStop size={19} stroke={1.7} />
         </ActionIcon>
       </Popover.Target>
-      <Popover.Dropdown className="room-stop stack" aria-label={words.open}>
+      <Popover.Dropdown
+        className="stack"
+        maw="min(var(--width-lg), 100vw - var(--control-sm))"
+        aria-label={words.open}
+      >
         <p>
           <strong>{words.question[place.kind]}</strong>
         </p>

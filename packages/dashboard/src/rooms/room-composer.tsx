@@ -3,6 +3,7 @@ import { IconArrowUp, IconCornerUpLeft, IconX } from "@tabler/icons-react";
 import { useMutation } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { ulid, type Room, type RoomAgent } from "dure/client";
+import { roomOf } from "dure/react";
 import {
   useEffect,
   useEffectEvent,
@@ -27,6 +28,7 @@ import { mayWrite, Portrait } from "./message-row.tsx";
 import type { PageSpeaker } from "./room-data.ts";
 import { platformName } from "./platform.tsx";
 import { OnlineDot } from "./room-list.tsx";
+import type { Presence } from "./use-presence.ts";
 import { useWorkWords } from "./work-words.ts";
 
 /** Whom `@` offers: an agent, or a person who was seen here. */
@@ -47,14 +49,15 @@ export function RoomComposer(props: {
   agents: readonly RoomAgent[];
   /** Names of people who wrote here. */
   people: readonly string[];
+  presence: Presence;
   /** The message that is answered, continued in a thread, or edited. */
   answering: Answering | undefined;
   /** It was, or shall not be any more. */
   onAnswered: () => void;
 }): ReactNode {
-  const { who, place, last, agents, people, answering, onAnswered } = props;
+  const { who, place, last, agents, people, presence, answering, onAnswered } = props;
   const candidates = useMemo(() => candidatesOf(agents, people), [agents, people]);
-  const { roomPosts } = useParts();
+  const { hub, roomPosts } = useParts();
   const { field, message, caret, setCaret, write, writeAt } = useDraft(place.id);
   const id = useId();
   const attached = useAttached((client, ...upload) =>
@@ -87,6 +90,7 @@ export function RoomComposer(props: {
   const submit = (): void => {
     if (isEmpty || !attached.isReady || written.isPending) return;
     const done = (): void => {
+      presence.done();
       write("", 0);
       attached.clear();
       choose(0);
@@ -108,6 +112,7 @@ export function RoomComposer(props: {
       files: attached.all.flatMap(({ stored }) => stored?.id ?? []),
       after: last,
       replyTo: answering?.message.id,
+      onPosted: () => roomOf(hub, place.id, who).grow(),
     });
     done();
   };
@@ -166,6 +171,8 @@ export function RoomComposer(props: {
           active={active}
           onWrite={(next, at) => {
             write(next, at);
+            if (next === "") presence.done();
+            else presence.typed();
             choose(0);
           }}
           onCaret={setCaret}

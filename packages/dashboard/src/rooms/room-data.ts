@@ -1,7 +1,5 @@
-import type { QueryClient, QueryKey } from "@tanstack/react-query";
-import { systemClock, type RoomAgent } from "dure/client";
-import { ROOM_EVENTS, type DureHub } from "dure/react";
-import { newsOf, type News } from "./news.ts";
+import type { QueryKey } from "@tanstack/react-query";
+import type { RoomAgent } from "dure/client";
 
 /** In whose name rooms are read; undefined: in that of the token. */
 export type PageSpeaker = string | undefined;
@@ -20,58 +18,6 @@ export const ROOM_KEYS = {
   thread: (who: PageSpeaker, id: string): QueryKey => ["rooms", who ?? "", "threads", "one", id],
   agents: ["agents"] as QueryKey,
 } as const;
-
-/** News are taken in together, milliseconds: a burst of events is one reading. */
-const BUNDLE_MS = 30;
-/** Where the log may not be followed, the page looks by itself, milliseconds. */
-const LOOK_EVERY_MS = 4_000;
-
-/** The lists of rooms, threads and agents, kept fresh by the log of events. */
-export class RoomData {
-  readonly #hub: DureHub;
-  readonly #queries: QueryClient;
-
-  constructor(options: { hub: DureHub; queries: QueryClient }) {
-    this.#hub = options.hub;
-    this.#queries = options.queries;
-  }
-
-  /** Follows the log until the signal aborts. */
-  follow(who: PageSpeaker, signal: AbortSignal): void {
-    const queryKey = ["rooms", who ?? ""];
-    const readAll = (): void => void this.#queries.invalidateQueries({ queryKey });
-    let waiting: News[] = [];
-
-    const unfollow = this.#hub.events.follow(ROOM_EVENTS, {
-      onEvent: (event) => {
-        waiting.push(newsOf(event));
-        if (waiting.length > 1) return;
-        systemClock.after(BUNDLE_MS, () => {
-          const news = waiting;
-          waiting = [];
-          if (!signal.aborted) this.#take(who, news);
-        });
-      },
-      onConnection: (state) => state === "connected" && readAll(),
-      onReset: readAll,
-      onRefused: () => {
-        const cancel = systemClock.every(LOOK_EVERY_MS, readAll);
-        signal.addEventListener("abort", cancel, { once: true });
-      },
-    });
-    signal.addEventListener("abort", unfollow, { once: true });
-  }
-
-  #take(who: PageSpeaker, news: readonly News[]): void {
-    if (news.some(({ rooms }) => rooms)) this.#read(ROOM_KEYS.list(who), ROOM_KEYS.allThreads(who));
-    if (news.some(({ agents }) => agents)) this.#read(ROOM_KEYS.agents);
-    if (news.some(({ escalations }) => escalations)) this.#read(["escalations"]);
-  }
-
-  #read(...keys: readonly QueryKey[]): void {
-    for (const queryKey of keys) void this.#queries.invalidateQueries({ queryKey });
-  }
-}
 
 /** Agents' names, and what to call one that is not there any more. */
 export function namesOf(agents: readonly RoomAgent[] | undefined): (id: string) => string {

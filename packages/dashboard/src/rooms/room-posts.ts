@@ -15,6 +15,8 @@ export interface Posting {
   readonly replyTo?: string | undefined;
   /** `seq` of the newest message of the place when it was written: it stands behind that one. */
   readonly after: number;
+  /** Called when the server has it, before its row goes; shows it. */
+  readonly onPosted?: (() => Promise<void>) | undefined;
   readonly status: "sending" | "failed";
   readonly problem?: DureError;
 }
@@ -54,8 +56,6 @@ export function unseenOf(
  */
 export class RoomPosts {
   readonly #client: DureClient;
-  /** Called when the server has a message, before its row goes; shows it. */
-  readonly #onPosted: (who: PageSpeaker, place: string) => Promise<void>;
   readonly #listeners = new Set<() => void>();
   /**
    * One place's messages are sent one after the other, so that they stand in the order in which
@@ -64,12 +64,8 @@ export class RoomPosts {
   readonly #lines = new Map<string, Promise<void>>();
   #all: readonly Posting[] = [];
 
-  constructor(options: {
-    client: DureClient;
-    onPosted: (who: PageSpeaker, place: string) => Promise<void>;
-  }) {
-    this.#client = options.client;
-    this.#onPosted = options.onPosted;
+  constructor(client: DureClient) {
+    this.#client = client;
   }
 
   readonly snapshot = (): readonly Posting[] => this.#all;
@@ -112,7 +108,7 @@ export class RoomPosts {
     void line.then(() => this.#lines.get(place) === line && this.#lines.delete(place));
   }
 
-  async #post({ clientId, who, place, text, replyTo, files }: Posting): Promise<void> {
+  async #post({ clientId, who, place, text, replyTo, files, onPosted }: Posting): Promise<void> {
     try {
       await this.#client.rooms(who).post(place, { text, clientId, replyTo, files });
     } catch (error) {
@@ -121,7 +117,7 @@ export class RoomPosts {
       return this.#put(clientId, { status: "failed", problem });
     }
 
-    await this.#onPosted(who, place).catch(() => {}); // it is said; the log of events brings it
+    await onPosted?.().catch(() => {}); // it is said; the log of events brings it
     this.discard(clientId);
   }
 

@@ -10,11 +10,12 @@ import { ErrorWords } from "../problem.tsx";
 import { Prose } from "../prose.tsx";
 import "../panel/panel.css";
 import { useSide } from "../side.ts";
+import { followRooms } from "./news.ts";
 import { PlaceView } from "./place-view.tsx";
 import type { PageSpeaker } from "./room-data.ts";
 import "./rooms.css";
 import { useRoomList, useSpeaker, useThread } from "./use-rooms.ts";
-import { useMutation } from "@tanstack/react-query";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
 
 /** The place that was looked at last; `/rooms` goes back to it. */
 const LAST_PLACE = "dure-room";
@@ -99,12 +100,13 @@ function ToLastPlace({ first }: { first: string | undefined }): ReactNode {
 
 /** Follows what happens in the rooms while they are looked at. */
 function useNews(who: PageSpeaker): void {
-  const { roomData } = useParts();
+  const { hub } = useParts();
+  const queries = useQueryClient();
   useEffect(() => {
     const leave = new AbortController();
-    roomData.follow(who, leave.signal);
+    followRooms({ hub, queries }, who, leave.signal);
     return () => leave.abort();
-  }, [roomData, who]);
+  }, [hub, queries, who]);
 }
 
 /** The team has no rooms, the name is an agent's too, or they could not be read. */

@@ -54,7 +54,6 @@ export const en: RoomsText = {
   reply: (name) => `Reply to ${name}`,
   replying: (name) => `Replying to ${name}`,
   noReply: "Do not reply",
-  writing: (names) => `${names} writing…`,
   delivery: {
     queued: "Sending",
     failed: "Not delivered",
@@ -111,7 +110,6 @@ export const en: RoomsText = {
     deaf: "Cannot read here",
     openRequests: (count) => (count === 1 ? "1 open request" : `${count} open requests`),
     messages: (count) => (count === 1 ? "1 message" : `${count.toLocaleString("en")} messages`),
-    active: (when) => `last word ${when}`,
     archived: "Archived",
   },
   buttonsAnswered: (answer, who) =>

@@ -54,7 +54,6 @@ export const ko = {
   reply: (name: string) => `${name}의 메시지에 답장하기`,
   replying: (name: string) => `${name}에게 답장`,
   noReply: "답장 그만두기",
-  writing: (names: string) => `${names} 작성 중…`,
   delivery: {
     queued: "보내는 중",
     failed: "전하지 못했어요",
@@ -105,13 +104,12 @@ export const ko = {
     noThreadsHint: "에이전트에게 다른 에이전트와 함께 해 달라고 부탁하면 여기에 생겨요.",
     noThreadMatch: (query: string) => `“${query}”에 맞는 스레드가 없어요.`,
     participants: "참여자",
-    noParticipants: "참여자가 없어요. @로 부르면 들어와요.",
+    noParticipants: "참여하는 에이전트가 없어요. @로 부르면 들어와요.",
     remove: (name: string) => `${name} 내보내기`,
     agents: "이 방의 에이전트",
     deaf: "여기를 읽지 못해요",
     openRequests: (count: number) => `답을 기다리는 부탁 ${count}건`,
     messages: (count: number) => `메시지 ${count.toLocaleString("ko")}개`,
-    active: (when: string) => `${when}에 마지막 말`,
     archived: "보관됨",
   },
   buttonsAnswered: (answer: string, who: string) =>

@@ -1,4 +1,6 @@
 import { useLanguage } from "../language.tsx";
+import { whenOf } from "../when.ts";
+import type { Language } from "../words.ts";
 
 const ko = {
   composer: {
@@ -14,6 +16,17 @@ const ko = {
     offered: (count: number) => `후보 ${count}명. 위아래 화살표로 고르고 Enter로 넣어요.`,
     elsewhere: (adapter: string) => `이 방은 ${adapter}에 있어요. 글은 그곳에서 써 주세요.`,
     closed: "닫힌 방에는 쓸 수 없어요.",
+  },
+  now: "방금",
+  writing: (names: readonly string[], more: number) => `${listedKo(names, more)} 작성 중…`,
+  here: {
+    title: "지금 보는 사람",
+    names: listedKo,
+    more: (count: number) => `그 밖에 ${count}명`,
+  },
+  thread: {
+    answers: (count: number) => `답 ${count.toLocaleString("ko")}개`,
+    open: "스레드 열기",
   },
   stop: {
     open: "하던 일 멈추기",
@@ -41,6 +54,7 @@ const ko = {
     bad: "도움이 안 됐어요",
     reactions: "반응",
     reaction: (emoji: string, count: number) => `${emoji} ${count}명`,
+    reactedBy: listedKo,
     answering: { thread: "스레드에서 이어 가기", edit: "고치는 중" },
     leave: "그만두기",
   },
@@ -79,6 +93,17 @@ const ko = {
   },
 };
 
+/** Such as `민준, 지우 외 3명`. */
+function listedKo(names: readonly string[], more: number): string {
+  return `${names.join(", ")}${more > 0 ? ` 외 ${more}명` : ""}`;
+}
+
+/** Such as `Minjun and Jiwoo`, or `Minjun, Jiwoo and 3 more`. */
+function listedEn(names: readonly string[], more: number): string {
+  const parts = more > 0 ? [...names, `${more} more`] : names;
+  return [parts.slice(0, -1).join(", "), parts.at(-1)].filter(Boolean).join(" and ");
+}
+
 /** Words that only a page of rooms has; fetched with it. */
 export type WorkWords = typeof ko;
 
@@ -99,6 +124,14 @@ const en: WorkWords = {
         : `${count} candidates. Choose with the arrow keys, Enter takes one.`,
     elsewhere: (adapter) => `This room is on ${adapter}. Write there.`,
     closed: "A closed room takes no messages.",
+  },
+  now: "just now",
+  writing: (names, more) =>
+    `${listedEn(names, more)} ${names.length + more === 1 ? "is" : "are"} writing…`,
+  here: { title: "Also here", names: listedEn, more: (count) => `and ${count} more` },
+  thread: {
+    answers: (count) => (count === 1 ? "1 answer" : `${count.toLocaleString("en")} answers`),
+    open: "Open the thread",
   },
   stop: {
     open: "Stop what runs here",
@@ -125,6 +158,7 @@ const en: WorkWords = {
     good: "Good answer",
     bad: "Bad answer",
     reactions: "Reactions",
+    reactedBy: listedEn,
     reaction: (emoji, count) => `${emoji}, ${count === 1 ? "1 person" : `${count} people`}`,
     answering: { thread: "Continuing in a thread", edit: "Editing" },
     leave: "Cancel",
@@ -168,4 +202,22 @@ const WORDS = { ko, en };
 
 export function useWorkWords(): WorkWords {
   return WORDS[useLanguage().language];
+}
+
+const STEPS = [
+  { unit: "minute", ms: 60_000, until: 60 },
+  { unit: "hour", ms: 3_600_000, until: 24 },
+  { unit: "day", ms: 86_400_000, until: 7 },
+] as const;
+
+/** How long ago a moment was, `2분 전`; the date, when that is more than a week. */
+export function agoOf(moment: number, language: Language, now: number): string {
+  const ms = Math.max(0, now - moment);
+  if (ms < 60_000) return WORDS[language].now;
+  const words = new Intl.RelativeTimeFormat(language);
+  for (const { unit, ms: one, until } of STEPS) {
+    const count = Math.floor(ms / one);
+    if (count < until) return words.format(-count, unit);
+  }
+  return whenOf(moment, language, now);
 }

@@ -55,6 +55,7 @@ export const THREAD: Thread = {
   name: "로그인 검토",
   state: "open",
   participants: ["ruda"],
+  people: ["민준"],
   messages: 3,
   activeAt: AT,
   createdAt: AT,
@@ -80,7 +81,8 @@ const WORDS: RoomMessage = {
   at: AT,
   editedAt: AT + 1,
   deletedAt: null,
-  reactions: [],
+  reactions: [{ emoji: "👍", count: 12, own: true, people: ["민준"] }],
+  thread: { id: "thread_1", messages: 3, activeAt: AT },
   roles: [
     { agent: "ruda", role: "HANDLER", rank: "PRIMARY", because: "mentioned" },
     { agent: "eden", role: "OBSERVER", because: "others-mentioned" },

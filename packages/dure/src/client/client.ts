@@ -23,6 +23,7 @@ import { SchedulesClient } from "./schedules.ts";
 import { cursorAt, TURN_BEGIN, type TurnCursor } from "./turn-cursor.ts";
 import { TurnStream, type ConnectionState, type TurnStreamParts } from "./turn-stream.ts";
 import type { PlatformEvent } from "../wire/events.ts";
+import type { RoomPeople } from "../wire/rooms.ts";
 import type {
   Escalation,
   EscalationAnswer,
@@ -71,6 +72,8 @@ export interface EventsOptions extends TurnOptions {
   /** Begin with the newest so many stored events, 0 to 1,000. */
   readonly last?: number | undefined;
   readonly onReset?: ((reset: { readonly oldest: string | undefined }) => void) | undefined;
+  /** Who is in a web room now; needs `people` in the filter, and scope `rooms`. */
+  readonly onPeople?: ((people: RoomPeople) => void) | undefined;
 }
 
 /**

@@ -2,6 +2,8 @@ import { isObject } from "../kernel/json.ts";
 import { overConnections, type Connection, type ConnectionParts } from "./connections.ts";
 import { frameData } from "./sse.ts";
 import type { PlatformEvent } from "../wire/events.ts";
+import type { RoomPeople } from "../wire/rooms.ts";
+import { fromWire } from "../kernel/wire.ts";
 
 export interface EventStreamParts extends ConnectionParts {
   readonly lastEventId: string | undefined;
@@ -10,6 +12,8 @@ export interface EventStreamParts extends ConnectionParts {
    * on from there.
    */
   readonly onReset?: ((reset: { readonly oldest: string | undefined }) => void) | undefined;
+  /** Who is in a web room now, where the filter asks for it; no part of the log. */
+  readonly onPeople?: ((people: RoomPeople) => void) | undefined;
 }
 
 /**
@@ -27,6 +31,10 @@ export async function* followEvents(parts: EventStreamParts): AsyncGenerator<Pla
         position =
           isObject(data) && typeof data["oldest"] === "string" ? data["oldest"] : undefined;
         parts.onReset?.({ oldest: position });
+        continue;
+      }
+      if (frame.event === "people") {
+        parts.onPeople?.(fromWire(data) as RoomPeople);
         continue;
       }
       if (!isPlatformEvent(data) || data.id === last) continue;

@@ -92,6 +92,7 @@ export type {
   RoomAgent,
   FoundMessage,
   RoomMessage,
+  RoomPeople,
   Stopped,
   Thread,
 } from "../wire/rooms.ts";

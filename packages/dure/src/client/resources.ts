@@ -16,4 +16,6 @@ export interface EventsFilter {
   readonly room?: string | undefined;
   readonly job?: string | undefined;
   readonly role?: EventRole | undefined;
+  /** Also tells who is in web rooms (`onPeople`). */
+  readonly people?: true | undefined;
 }

@@ -157,6 +157,17 @@ export class RoomsClient {
   }
 
   /**
+   * This person looks at a web room for the next 20 s, or writes there for 6 s; others read it in
+   * `onPeople` of `DureClient.events`.
+   */
+  async bePresent(
+    place: string,
+    { typing = false, ...options }: CallOptions & { typing?: boolean } = {},
+  ): Promise<void> {
+    await this.#write(`/v1/rooms/${encodeURIComponent(place)}/presence`, { typing }, options);
+  }
+
+  /**
    * The liveliest first, 100 unless `limit` says another number (at most 500); `before`: the
    * `activeAt` of the last one of a page.
    */

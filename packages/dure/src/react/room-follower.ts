@@ -2,6 +2,7 @@ import { systemClock, type Cancel } from "../kernel/clock.ts";
 import { DureError } from "../kernel/errors.ts";
 import type { PlatformEvent, EventOf } from "../wire/events.ts";
 import { asDureError } from "./entries.ts";
+import type { RoomMessage, RoomPeople } from "../wire/rooms.ts";
 import type { DureHub } from "./hub.ts";
 import { Listeners, type Store } from "./store.ts";
 import {
@@ -22,15 +23,20 @@ export interface RoomView {
   readonly timeline: Timeline | undefined;
   /** Why the last reading failed. */
   readonly problem: DureError | undefined;
+  /** Who looks at the place now; undefined: not known, or no one. */
+  readonly people?: RoomPeople | undefined;
 }
 
 /** What the events of a page of rooms are read under; pages that name it too share the stream. */
 export const ROOM_EVENTS = {
   types: ["room.*", "account.*", "agent.*", "collaborate.*", "escalation.*"],
+  people: true,
 } as const;
 
 /** News are taken in together, milliseconds: a burst of events is one reading. */
 const BUNDLE_MS = 30;
+/** Threads that are remembered as below no message that is held. */
+const MAX_APART = 500;
 /** Changed messages that are read one by one; more are read as a page. */
 const MAX_SINGLE = 12;
 /** Where the log may not be followed, the place is looked at so often, milliseconds. */
@@ -52,6 +58,8 @@ export class RoomFollower implements Store<RoomView> {
   #leave = new AbortController();
   #waiting: RoomNews[] = [];
   #isTaking = false;
+  /** Threads of the place below no message that is held. */
+  readonly #apart = new Set<string>();
 
   constructor(options: { hub: DureHub; place: string; who: string | undefined }) {
     this.#hub = options.hub;
@@ -90,6 +98,7 @@ export class RoomFollower implements Store<RoomView> {
       const after = this.#view.timeline.messages.at(-1)?.seq ?? 0;
       const page = await this.#rooms.messages(this.#place, { after, limit: PAGE });
       this.#change((timeline) => withNewer(timeline, page));
+      this.#show({ ...this.#view, people: withoutSpeakers(this.#view.people, page.items) });
       if (page.items.length < PAGE) return;
     }
   }
@@ -144,10 +153,16 @@ export class RoomFollower implements Store<RoomView> {
 
     const unfollow = this.#hub.events.follow(ROOM_EVENTS, {
       onEvent: (event) => this.#hear(event),
-      onConnection: (state) => void (state === "connected" && this.load()),
+      onConnection: (state) => {
+        this.#show({ ...this.#view, people: undefined });
+        if (state === "connected") void this.load();
+      },
       onReset: () => {
-        this.#view = { timeline: undefined, problem: undefined };
+        this.#view = { ...this.#view, timeline: undefined, problem: undefined };
         void this.load();
+      },
+      onPeople: (people) => {
+        if (people.room === this.#place) this.#show({ ...this.#view, people });
       },
       onRefused: () => {
         void this.load();
@@ -166,8 +181,10 @@ export class RoomFollower implements Store<RoomView> {
   }
 
   #hear(event: PlatformEvent): void {
-    if (event.room !== this.#place) return;
-    this.#waiting.push(roomNewsOf(event));
+    const news = roomNewsOf(event);
+    if (event.room === this.#place) this.#waiting.push(news);
+    else if (news.answered?.place === this.#place) this.#waiting.push({ answered: news.answered });
+    else return;
     if (!this.#isTaking) void this.#takeAll();
   }
 
@@ -192,11 +209,28 @@ export class RoomFollower implements Store<RoomView> {
     if (changed.size > MAX_SINGLE) return this.load();
 
     try {
+      const threads = new Set(news.flatMap(({ answered }) => answered?.thread ?? []));
+      for (const thread of threads) {
+        const above = await this.#aboveOf(thread);
+        if (above !== undefined) changed.add(above);
+      }
       if (news.some(({ grown }) => grown !== undefined)) await this.grow();
       await this.#readAgain(changed);
     } catch {
       await this.load(); // which tries again, and tells why it cannot
     }
+  }
+
+  /** The message that is held above a thread of this place. */
+  async #aboveOf(thread: string): Promise<string | undefined> {
+    const known = this.#view.timeline?.messages.find((one) => one.thread?.id === thread);
+    if (known !== undefined || this.#apart.has(thread)) return known?.id;
+
+    const { below } = await this.#rooms.thread(thread);
+    if (below !== null) return below;
+    if (this.#apart.size >= MAX_APART) this.#apart.clear();
+    this.#apart.add(thread);
+    return undefined;
   }
 
   async #readAgain(changed: ReadonlySet<string>): Promise<void> {
@@ -211,13 +245,28 @@ export class RoomFollower implements Store<RoomView> {
   }
 
   #show(view: RoomView): void {
-    this.#view = view;
+    const { people } = this.#view;
+    this.#view = { people, ...view };
     this.#listeners.tell();
   }
 
   get #rooms() {
     return this.#hub.client.rooms(this.#who);
   }
+}
+
+/** Who has said something writes no more. Pure. */
+export function withoutSpeakers(
+  people: RoomPeople | undefined,
+  messages: readonly Pick<RoomMessage, "authorKind" | "author">[],
+): RoomPeople | undefined {
+  if (people === undefined) return undefined;
+  const typing = people.typing.filter(
+    (name) =>
+      !messages.some(({ author, authorKind }) => authorKind === "person" && author === name),
+  );
+  const typingCount = people.typingCount - people.typing.length + typing.length;
+  return { ...people, typing, typingCount };
 }
 
 /** Whether asking again brings the same refusal. */
@@ -248,6 +297,8 @@ interface RoomNews {
     readonly message: string;
     readonly agents: readonly string[];
   };
+  /** A thread of a place with something new. */
+  readonly answered?: { readonly place: string; readonly thread: string };
   /** An agent that has nothing more to do with a message. */
   readonly ended?: { readonly place: string; readonly message: string; readonly agent: string };
 }
@@ -261,8 +312,13 @@ export function roomNewsOf(event: PlatformEvent): RoomNews {
   const changed = { place: room, message };
 
   switch (event.type) {
-    case "room.message":
-      return { grown: room, begun: { ...changed, agents: handlersIn(event) } };
+    case "room.message": {
+      const said = { grown: room, begun: { ...changed, agents: handlersIn(event) } };
+      const { parent } = event.data;
+      return typeof parent === "string"
+        ? { ...said, answered: { place: parent, thread: room } }
+        : said;
+    }
     case "room.heard":
       return { changed, begun: { ...changed, agents: handlersIn(event) } };
     case "room.handled":

@@ -1,5 +1,5 @@
 import { useMemo, useSyncExternalStore } from "react";
-import type { RoomMessage } from "../wire/rooms.ts";
+import type { RoomMessage, RoomPeople } from "../wire/rooms.ts";
 import type { DureError } from "../kernel/errors.ts";
 import { useHub } from "./provider.ts";
 import { roomOf, type RoomFollower } from "./room-follower.ts";
@@ -19,6 +19,8 @@ export interface UsedRoom {
   readonly messages: readonly RoomMessage[];
   /** Agents that write now. */
   readonly writers: readonly string[];
+  /** People who look at a web room now, and who of them writes. Undefined: no one is known to. */
+  readonly people: RoomPeople | undefined;
   /** Why the last reading failed; what was read before stays. */
   readonly problem: DureError | undefined;
   /** Says something; the same `clientId` again is harmless for 24 h. Rejects with a refusal. */
@@ -46,7 +48,11 @@ export interface PostOptions {
 export function useRoom(place: string, { asPerson }: UseRoomOptions = {}): UsedRoom {
   const hub = useHub();
   const room = useMemo(() => roomOf(hub, place, asPerson), [hub, place, asPerson]);
-  const { timeline, problem } = useSyncExternalStore(room.subscribe, room.snapshot, room.snapshot);
+  const { timeline, problem, people } = useSyncExternalStore(
+    room.subscribe,
+    room.snapshot,
+    room.snapshot,
+  );
   const deeds = useMemo(() => {
     const post = (text: string, options: PostOptions = {}): Promise<string> =>
       posted(hub.client.rooms(asPerson).post(place, { text, ...options }), room);
@@ -63,7 +69,7 @@ export function useRoom(place: string, { asPerson }: UseRoomOptions = {}): UsedR
 
   const messages = timeline?.messages ?? NOTHING;
   const writers = useMemo(() => (timeline === undefined ? [] : writersOf(timeline)), [timeline]);
-  return { timeline, messages, writers, problem, ...deeds };
+  return { timeline, messages, writers, people, problem, ...deeds };
 }
 
 const NOTHING: readonly RoomMessage[] = [];

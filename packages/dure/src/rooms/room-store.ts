@@ -279,7 +279,10 @@ export interface StoredMessage {
 /** A message as people look at it: roles are a list, since agents' ids are no keys. Pure. */
 export function shownMessage(
   { roles, ...message }: StoredMessage,
-  reactions: RoomMessage["reactions"] = [],
+  { reactions, thread }: Pick<RoomMessage, "reactions" | "thread"> = {
+    reactions: [],
+    thread: null,
+  },
 ): RoomMessage {
   const list = Object.entries(roles).map(
     ([agent, { role, rank, because, at, answer, outcome }]) => ({
@@ -292,7 +295,7 @@ export function shownMessage(
       outcome,
     }),
   );
-  return { ...message, roles: list, reactions };
+  return { ...message, roles: list, reactions, thread };
 }
 
 export type MessageRow = RowOf<StoredMessage, "at" | "editedAt" | "deletedAt">;
@@ -447,6 +450,7 @@ export function roomRetention(limits: RoomLimits): readonly RetentionRule[] {
       keep: "7d",
       where: "done_at is not null",
     },
+    { name: "room-visits", table: "dure.room_visits", ageColumn: "seen_at", keep: "1h" },
     { name: "web-posts", table: "dure.web_posts", ageColumn: "at", keep: "24h" },
   ];
 }

@@ -47,6 +47,7 @@ import { AnswerRetries } from "./answer/answer-retries.ts";
 import { RETRY_MODELS_TOPIC } from "../engine/outage-reports.ts";
 import { Stops, takeOut } from "./orders/stops.ts";
 import { checkPerson, maySee, type RoomPerson } from "./look/room-person.ts";
+import { PeopleHere } from "./look/people-here.ts";
 import { PlaceFiles } from "./look/place-files.ts";
 import type { RoomRoles } from "./orders/pressed-by.ts";
 import { RoomStore, type StoredMessage, roomRetention } from "./room-store.ts";
@@ -103,6 +104,7 @@ export class Rooms {
   readonly collaboration: Collaboration;
   readonly own: OwnMessages;
   readonly files: PlaceFiles;
+  readonly people: PeopleHere;
   /** Agents for which people allow no model call. */
   readonly pauses: AgentPauses;
   readonly #options: RoomsOptions;
@@ -127,13 +129,14 @@ export class Rooms {
     this.#setting = settingOf(options);
     this.#talk = new Talk(this.#setting);
     this.files = new PlaceFiles(this.#setting);
+    this.people = new PeopleHere(options);
     this.#requests = new Requests(this.#setting, this.#talk);
     this.#questions = new Questions(this.#setting, this.#talk);
     const delivery = new Delivery(this.#setting, {
       talk: this.#talk,
       requests: this.#requests,
       questions: this.#questions,
-      threadFound: (adapter, place) => this.#threadFound(adapter, place),
+      threadFound: (adapter, place) => hearThread(this.#inbound, options, { adapter, place }),
     });
     this.#lifts = new GuardResumes(this.#setting, { talk: this.#talk, unsure: delivery.unsure });
     this.own = new OwnMessages(this.#setting, this.#talk, {
@@ -269,6 +272,12 @@ export class Rooms {
   ): Promise<FileRef> {
     checkPerson(who.person, this.directory);
     return this.files.upload(assertOurs(await this.place(file.place, who)), file);
+  }
+
+  /** A page of the person shows a web room. Throws what `post` throws of the place. */
+  async visit(who: RoomPerson, visit: { place: string; writes: boolean }): Promise<void> {
+    checkPerson(who.person, this.directory);
+    await this.people.visit(assertOurs(await this.place(visit.place, who)), { ...visit, ...who });
   }
 
   /** The direct room of a person and an agent; made when it is asked for. */
@@ -411,6 +420,7 @@ export class Rooms {
     this.#lifts.start();
     this.#stops.start();
     this.pauses.start();
+    this.people.start();
     this.#sink?.start();
   }
 
@@ -418,6 +428,7 @@ export class Rooms {
     await this.#started?.catch(() => {});
     for (const inbound of this.#inbound) inbound.stop();
     await this.#sink?.stop();
+    await this.people.stop();
     await this.pauses.stop();
     await this.#stops.stop();
     await this.#lifts.stop();
@@ -435,18 +446,23 @@ export class Rooms {
         );
     }
   }
+}
 
-  #threadFound(name: string, place: string): void {
-    const at = this.#options.adapters.findIndex((adapter) => adapter.name === name);
-    this.#inbound[at]
-      ?.threadFound(place)
-      .catch((error: unknown) =>
-        this.#options.logger.warn(
-          { place, error: String(error) },
-          `what was said in the thread ${place} before it was found could not be read`,
-        ),
-      );
-  }
+/** What was said in a thread before it was found. */
+function hearThread(
+  inbound: readonly Inbound[],
+  { adapters, logger }: Pick<RoomsOptions, "adapters" | "logger">,
+  { adapter: name, place }: { adapter: string; place: string },
+): void {
+  const at = adapters.findIndex((adapter) => adapter.name === name);
+  inbound[at]
+    ?.threadFound(place)
+    .catch((error: unknown) =>
+      logger.warn(
+        { place, error: String(error) },
+        `what was said in the thread ${place} before it was found could not be read`,
+      ),
+    );
 }
 
 function settingOf(options: RoomsOptions): RoomsSetting {

@@ -9,7 +9,7 @@ import { callerOf } from "./guard.ts";
 import { NotReady, problems, splitList } from "./schemas.ts";
 import type { Health, RouteApp, ServerParts } from "./server.ts";
 import { mayFollow } from "./own-sessions.ts";
-import { eventFrame, frame } from "./sse.ts";
+import { eventFrame, frame, type SseStream } from "./sse.ts";
 import { answerWithStream, writeFrames } from "./stream-answer.ts";
 import { keyOfSession, viewOf } from "./tenants.ts";
 import type { PlatformEvent } from "../wire/events.ts";
@@ -24,6 +24,7 @@ import {
 import { ResumeHeaders } from "../wire/turns.ts";
 import type { Scope } from "../kernel/access.ts";
 import { onlyDefined } from "../kernel/json.ts";
+import { toWire } from "../kernel/wire.ts";
 
 /** The event log, who one is, and how the process is. Source: docs/spec/platform §3, §6. */
 export const platformRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts) => {
@@ -65,6 +66,7 @@ function streamEvents(app: RouteApp, parts: ServerParts): void {
         what: "events",
         firstFrame: `: events\nid: ${after}\n\n`,
         send: (stream) => {
+          if (request.query.people !== undefined) sendPeople(parts, request, stream);
           const items = events.follow(filter, { after, signal: stream.signal });
           return writeFrames(stream, items, async (item) => {
             if (item.kind === "reset") return frame("reset", { oldest: item.oldest });
@@ -77,6 +79,18 @@ function streamEvents(app: RouteApp, parts: ServerParts): void {
       });
     },
   );
+}
+
+/** Who is in the rooms that the caller may see; a reader with a full buffer hears the next change. */
+function sendPeople({ rooms }: ServerParts, request: FastifyRequest, stream: SseStream): void {
+  const view = viewOf(request);
+  const { room } = request.query as z.output<typeof EventsQuery>;
+  if (!hasScope(request.principal!, "rooms")) return;
+
+  rooms?.people.follow(({ tenant, people }) => {
+    const isSeen = (view === null || tenant === view) && (room ?? people.room) === people.room;
+    if (isSeen && !stream.isFull) stream.write(frame("people", toWire(people)));
+  }, stream.signal);
 }
 
 function describeCaller(app: RouteApp, parts: ServerParts): void {

@@ -38,6 +38,7 @@ import {
   ReactionParams,
   PostBody,
   PostedAnswer,
+  PresenceBody,
   ReadBody,
   ResumedAnswer,
   RetryBody,
@@ -82,6 +83,7 @@ export const roomRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, { room
   readMessages(app, rooms);
   postMessage(app, rooms);
   markRead(app, rooms);
+  showPresence(app, rooms);
   searchMessages(app, rooms);
   readMessage(app, rooms);
   editMessage(app, rooms);
@@ -237,6 +239,32 @@ function markRead(app: RouteApp, rooms: Rooms): void {
   );
 }
 
+function showPresence(app: RouteApp, rooms: Rooms): void {
+  app.post(
+    "/v1/rooms/:room/presence",
+    {
+      config: said,
+      schema: {
+        tags: ["rooms"],
+        summary: "The person looks at a web room or thread for the next 20 s, or writes there",
+        params: RoomParams,
+        body: PresenceBody,
+        response: {
+          204: NOTHING,
+          ...problems(400, 401, 403, 404, 409),
+        },
+      },
+    },
+    async (request, reply) => {
+      const { as_person, typing = false } = request.body;
+      const who = speakerOf(request, rooms, as_person);
+      await rooms.visit(who, { place: request.params.room, writes: typing });
+
+      return reply.code(204).send(null);
+    },
+  );
+}
+
 function searchMessages(app: RouteApp, rooms: Rooms): void {
   app.get(
     "/v1/messages",
@@ -341,9 +369,9 @@ async function shown(
   who: RoomPerson,
 ): Promise<z.output<typeof MessageJson>[]> {
   const ids = messages.map(({ id }) => id);
-  const reactions = ids.length > 0 ? await rooms.reader.reactions(ids, who) : new Map();
+  const below = ids.length > 0 ? await rooms.reader.below(ids, who) : new Map();
 
-  return messages.map((message) => onWire(shownMessage(message, reactions.get(message.id))));
+  return messages.map((message) => onWire(shownMessage(message, below.get(message.id))));
 }
 
 async function shownOne(

@@ -18,6 +18,14 @@ export const EventsQuery = z.object({
   room: z.string().max(200).optional(),
   job: z.string().max(100).optional(),
   role: z.enum(EVENT_ROLES).optional(),
+  people: z
+    .enum(["true"])
+    .optional()
+    .meta({
+      description:
+        "With frames `people`, a RoomPeople each: who looks at a web room now and who writes there, " +
+        "at first of all rooms with people, then as it changes. They are no part of the log.",
+    }),
   last_event_id: z.string().max(100).optional(),
   last: z.coerce
     .number()
@@ -78,7 +86,7 @@ export const ReloadAnswer = z.object({
 export const PlatformEventStream = {
   description:
     "SSE. `id:` is the position in the log, `event:` the type, `data:` a PlatformEvent; `event: " +
-    `reset\` says that older events are gone. Types: ${Object.keys(EVENTS).join(", ")}.`,
+    `reset\` says that older events are gone; \`people\` comes where it was asked for. Types: ${Object.keys(EVENTS).join(", ")}.`,
   content: { "text/event-stream": { schema: z.string() } },
 };
 

@@ -126,6 +126,9 @@ export const ReactionParams = z.object({
 export const EditBody = AsPerson.extend({
   text: z.string().meta({ description: "At most 100,000 characters." }),
 });
+export const PresenceBody = AsPerson.extend({
+  typing: z.boolean().optional().meta({ description: "Whether the person is writing there." }),
+});
 export const ReadBody = AsPerson.extend({ seq: z.number().int().min(0) });
 export const CollaborateBody = z.object({
   agent: z.string().min(1).max(100).meta({ description: "In whose name." }),
@@ -169,6 +172,15 @@ export const RoomJson = PlaceJson.extend({
       "Of the members, those that do not see or read the room; an open escalation says why.",
   }),
 });
+export const RoomPeopleJson = z
+  .object({
+    room: z.string(),
+    here: z.array(z.string()).meta({ description: "Up to 20 names." }),
+    here_count: z.number(),
+    typing: z.array(z.string()).meta({ description: "Up to 3 names, the first to begin first." }),
+    typing_count: z.number(),
+  })
+  .meta({ id: "RoomPeople", description: "Who looks at a web room now, and who writes there." });
 export const StoppedAnswer = z.object({
   answers: z.number().meta({ description: "Answers that agents were giving, or that waited." }),
   requests: z.number().meta({ description: "Requests between agents; they end as withdrawn." }),
@@ -178,7 +190,10 @@ export const ThreadJson = PlaceJson.extend({
   below: z.string().nullable().meta({
     description: "The message of its channel that it goes on from; null: it stands for itself.",
   }),
-  participants: z.array(z.string()),
+  participants: z.array(z.string()).meta({ description: "Agents." }),
+  people: z.array(z.string()).meta({
+    description: "Up to 10 names of people who wrote there lately, the last one first.",
+  }),
   messages: z.number(),
   unread: z.number(),
   active_at: time,
@@ -238,8 +253,21 @@ export const MessageJson = z.looseObject({
   deleted_at: time.nullable().meta({ description: "Its author took it back; the text is empty." }),
   roles: z.array(RoleJson),
   reactions: z
-    .array(z.object({ emoji: z.string(), count: z.number(), own: z.boolean() }))
+    .array(
+      z.object({
+        emoji: z.string(),
+        count: z.number(),
+        own: z.boolean(),
+        people: z.array(z.string()).meta({
+          description: "Up to 10 names, the first to set it first; none on other platforms.",
+        }),
+      }),
+    )
     .meta({ description: "Signs of people below it, the oldest first; `own`: the caller's too." }),
+  thread: z
+    .object({ id: z.string(), messages: z.number(), active_at: time })
+    .nullable()
+    .meta({ description: "The thread below it that the caller may see." }),
 });
 
 export const FoundMessageJson = z.object({
@@ -395,6 +423,8 @@ export type RoomMessage = FromWire<z.output<typeof MessageJson>>;
 export type FoundMessage = FromWire<z.output<typeof FoundMessageJson>>;
 /** What one agent is to one message, and why. */
 export type MessageRole = RoomMessage["roles"][number];
+/** Who looks at a web room now, and who writes there. */
+export type RoomPeople = FromWire<z.output<typeof RoomPeopleJson>>;
 /** What a stop has ended. */
 export type Stopped = FromWire<z.output<typeof StoppedAnswer>>;
 export type Observation = FromWire<z.output<typeof ObservationJson>>;

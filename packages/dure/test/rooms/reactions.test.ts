@@ -32,7 +32,9 @@ test("people of a web room set signs below an answer and take their own away", a
   await team.rooms.own.react(answer, MINJUN, { emoji: "👎", isSet: true });
   await team.rooms.own.react(answer, MINJUN, { emoji: "👎", isSet: false });
 
-  expect(await signsOf(team, answer)).toEqual([{ emoji: "👍", count: 2, own: true }]);
+  expect(await signsOf(team, answer)).toEqual([
+    { emoji: "👍", count: 2, own: true, people: ["민준", "지우"] },
+  ]);
   await expect(
     team.rooms.own.react(answer, MINJUN, { emoji: "네", isSet: true }),
   ).rejects.toMatchObject({ code: "REACTION_INVALID" });
@@ -53,7 +55,9 @@ describe("signs on platforms", { timeout: 60_000 }, () => {
     stage.person("민준").unreact(posted, "👎");
 
     await eventually(async () =>
-      expect(await signsOf(team, answer)).toEqual([{ emoji: "👍", count: 1, own: false }]),
+      expect(await signsOf(team, answer)).toEqual([
+        { emoji: "👍", count: 1, own: false, people: [] },
+      ]),
     );
   });
 
@@ -71,7 +75,9 @@ describe("signs on platforms", { timeout: 60_000 }, () => {
     stage.person("민준").unreact(posted, "shipit");
 
     await eventually(async () =>
-      expect(await signsOf(team, answer)).toEqual([{ emoji: "👍", count: 1, own: false }]),
+      expect(await signsOf(team, answer)).toEqual([
+        { emoji: "👍", count: 1, own: false, people: [] },
+      ]),
     );
   });
 
@@ -135,5 +141,5 @@ async function answerTo(team: TestTeam, message: string): Promise<string> {
 }
 
 async function signsOf(team: TestTeam, message: string): Promise<readonly unknown[]> {
-  return (await team.rooms.reader.reactions([message], MINJUN)).get(message) ?? [];
+  return (await team.rooms.reader.below([message], MINJUN)).get(message)?.reactions ?? [];
 }

@@ -516,6 +516,14 @@ export const ROUTES: Readonly<Record<string, Row>> = {
     own: "204",
     absent: PLACE,
   },
+  "POST /v1/rooms/:room/presence": {
+    scope: "rooms",
+    names: "thing",
+    isAlias: true,
+    call: ({ room }) => ({ path: `/v1/rooms/${room}/presence`, body: { typing: true } }),
+    own: "204",
+    absent: PLACE,
+  },
   "GET /v1/rooms/:room/threads": {
     scope: "rooms",
     names: "thing",

@@ -168,16 +168,25 @@ export class RoomReader {
     return rows.map(messageOf);
   }
 
-  /** Signs below messages, by message; `own` is the person's. */
-  async reactions(
+  /** What stands below messages, by message: signs (`own`: the person's) and a thread. */
+  async below(
     messages: readonly string[],
-    { person }: Pick<RoomPerson, "person">,
-  ): Promise<ReadonlyMap<string, RoomMessage["reactions"]>> {
-    const rows = await this.#database.query<{
-      message: string;
-      reactions: RoomMessage["reactions"];
-    }>(REACTIONS, [messages, person]);
-    return new Map(rows.map(({ message, reactions }) => [message, reactions]));
+    { tenant, person, seesAll = false }: RoomPerson,
+  ): Promise<ReadonlyMap<string, BelowMessage>> {
+    const rows = await this.#database.query<BelowRow>(BELOW, [messages, person, tenant, seesAll]);
+    return new Map(
+      rows.map(({ message, reactions, thread }) => [
+        message,
+        {
+          reactions: reactions ?? [],
+          thread: thread && {
+            id: thread.id,
+            messages: thread.messages,
+            activeAt: thread.active_ms,
+          },
+        },
+      ]),
+    );
   }
 
   /** Agents that work on an answer for this place now. */
@@ -294,6 +303,19 @@ export class RoomReader {
   }
 }
 
+/** What stands below a message. */
+type BelowMessage = Pick<RoomMessage, "reactions" | "thread">;
+
+interface BelowRow {
+  readonly message: string;
+  readonly reactions: RoomMessage["reactions"] | null;
+  readonly thread: {
+    readonly id: string;
+    readonly messages: number;
+    readonly active_ms: number;
+  } | null;
+}
+
 /** Rooms of a page. Source: docs/spec/platform §3; the numbers are those of jobs. */
 const ROOM_PAGE = { usual: 50, most: 200 } as const;
 
@@ -310,6 +332,7 @@ const ROOM_CURSOR = /^(channel|direct)\/(\d{1,17})\/(.+)$/s;
 interface ThreadRow extends PlaceRow {
   readonly below: string | null;
   readonly participants: readonly string[] | null;
+  readonly people: readonly string[] | null;
   readonly messages: number;
   readonly unread: number;
   readonly open_requests: number;
@@ -322,6 +345,7 @@ function threadOf(row: ThreadRow): ThreadSummary {
     ...shownPlace(placeOf(row)),
     below: row.below,
     participants: row.participants ?? [],
+    people: row.people ?? [],
     messages: row.messages,
     unread: row.unread,
     openRequests: row.open_requests,
@@ -360,6 +384,9 @@ const ROOMS = {
     order by p.kind, p.created_at, p.id
     limit $7`,
 };
+/** Names of a thread's people, and the newest messages among which they are looked for. */
+const PEOPLE_OF_THREAD = 10;
+const WORDS_OF_PEOPLE = 50;
 const THREADS = {
   name: "rooms.threads",
   text: `
@@ -386,6 +413,17 @@ const THREADS = {
         where a.place = p.id
           and p.active_at > clock_timestamp() - $6::double precision * interval '1 millisecond'
       ) as participants,
+      (
+        select (array_agg(w.author_name order by w.last desc))[1:${PEOPLE_OF_THREAD}]
+        from (
+          select m.author_name, max(m.seq) as last
+          from dure.room_messages m
+          where m.place = p.id
+            and m.seq > p.next_seq - ${WORDS_OF_PEOPLE}
+            and m.author_kind = 'person'
+          group by m.author_name
+        ) w
+      ) as people,
       (
         select count(*)::integer
         from dure.requests q
@@ -426,22 +464,55 @@ const LAST_MESSAGES = {
     ) newest
     order by seq`,
 };
-const REACTIONS = {
-  name: "rooms.reactions",
+/** Names that a sign has; the others are counted. */
+const NAMES_OF_SIGN = 10;
+/** Of all messages of a page at once. On other platforms an author of a sign is known by an id alone. */
+const BELOW = {
+  name: "rooms.below",
   text: `
-    select message,
-      json_agg(
-        json_build_object('emoji', emoji, 'count', count, 'own', own)
-        order by first, emoji
-      ) as reactions
-    from (
-      select message, emoji, count(*)::integer as count, bool_or(author = $2) as own,
-        min(at) as first
-      from dure.room_reactions
-      where message = any($1)
-      group by message, emoji
-    ) signs
-    group by message`,
+    select m.id as message, signs.reactions, below.thread
+    from dure.room_messages m
+    join dure.places c on c.id = m.place
+    left join lateral (
+      select json_agg(
+          json_build_object(
+            'emoji', emoji, 'count', count, 'own', own,
+            'people', case when c.adapter = 'web' then people else '{}' end
+          )
+          order by first, emoji
+        ) as reactions
+      from (
+        select emoji, count(*)::integer as count, bool_or(author = $2) as own,
+          min(at) as first, (array_agg(author order by at, author))[1:${NAMES_OF_SIGN}] as people
+        from dure.room_reactions
+        where message = m.id
+        group by emoji
+      ) signs
+    ) signs on true
+    left join lateral (
+      select json_build_object(
+          'id', p.id, 'messages', p.next_seq - 1,
+          'active_ms', floor(extract(epoch from p.active_at) * 1000)
+        ) as thread
+      from (
+        select m.id as name
+        union all
+        select part.platform_id
+        from dure.room_parts part
+        where part.message = m.id and part.adapter = c.adapter
+      ) named
+      join dure.places p on p.adapter = c.adapter
+        and p.channel = coalesce(c.channel, c.id)
+        and coalesce(p.thread, '') = named.name
+      where c.kind <> 'thread'
+        and p.kind = 'thread'
+        and p.thread is not null
+        and p.next_seq > 1
+        and dure.may_see_place(p, $3, $2, $4)
+      limit 1
+    ) below on true
+    where m.id = any($1)
+      and (signs.reactions is not null or below.thread is not null)`,
 };
 const OBSERVATIONS = {
   name: "rooms.observations",
