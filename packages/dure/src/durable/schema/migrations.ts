@@ -1,5 +1,6 @@
 import type { Migration } from "../release.ts";
 import { sql as conversationsGoOn } from "./0002-conversations-go-on.sql.ts";
+import { sql as notifications } from "./0003-notifications.sql.ts";
 import { sql as a2a } from "./a2a.sql.ts";
 import { sql as access } from "./access.sql.ts";
 import { sql as budgets } from "./budgets.sql.ts";
@@ -38,4 +39,5 @@ const BASELINE = [
 export const MIGRATIONS: readonly Migration[] = [
   { id: 1, name: "baseline", sql: BASELINE },
   { id: 2, name: "conversations-go-on", sql: conversationsGoOn },
+  { id: 3, name: "notifications", sql: notifications },
 ];
