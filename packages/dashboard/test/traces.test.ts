@@ -21,7 +21,10 @@ test(
     await page.getByRole("textbox", { name: /이름/ }).fill("미나");
     await page.keyboard.press("Enter");
 
-    await page.getByRole("button", { name: /^맡은 에이전트: / }).first().click();
+    await page
+      .getByRole("button", { name: /^맡은 에이전트: / })
+      .first()
+      .click();
     await page.getByRole("link", { name: "일의 흐름 보기" }).click();
     await page.waitForURL("**/traces/message_*");
     const rows = page.getByRole("region", { name: "일의 흐름" }).getByRole("listitem");

@@ -16,6 +16,7 @@ import { MessageRoles } from "./message-roles.tsx";
 import { Portrait } from "./message-row.tsx";
 import { ROOM_KEYS, type PageSpeaker } from "./room-data.ts";
 import { OnlineDot, UnreadMark } from "./room-list.tsx";
+import { MuteRoom } from "./room-notices.tsx";
 import { useWorkWords } from "./work-words.ts";
 import { useAgents, useThreads } from "./use-rooms.ts";
 
@@ -40,6 +41,7 @@ export function PlacePanel(props: {
       <div className="room-panel-body stack wide scroll">
         {direct !== undefined && <AgentFacts agent={direct} />}
         <Threads who={who} channel={place} current={undefined} nameOf={nameOf} />
+        <MuteRoom who={who} place={place} />
       </div>
     );
   }
@@ -72,6 +74,7 @@ export function PlacePanel(props: {
           </ul>
         </section>
       )}
+      <MuteRoom who={who} place={place} />
     </div>
   );
 }
