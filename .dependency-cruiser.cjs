@@ -168,7 +168,7 @@ module.exports = {
       from: {
         path: SOURCES,
         pathNot: [
-          `${SOURCES}(server|wire|mcp-server|openai|ai-sdk|webhooks|knowledge|schedules|a2a|ag-ui)/`,
+          `${SOURCES}(server|wire|mcp-server|openai|ai-sdk|webhooks|knowledge|schedules|a2a|ag-ui|alerts)/`,
           TESTS,
         ],
       },

@@ -28,10 +28,10 @@ export interface Structure {
 
 /** A little above what the tree has; each of them is lowered when the tree allows it. */
 const LIMITS: Structure = {
-  lines: 243_400,
-  dashboardLines: 33_500,
+  lines: 245_300,
+  dashboardLines: 33_700,
   styleLines: 3_000,
-  scriptLines: 16_640,
+  scriptLines: 16_700,
   oneImporterPercent: 31.4,
   oneUserPercent: 48.2,
   calledOncePercent: 62.6,

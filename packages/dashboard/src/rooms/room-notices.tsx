@@ -1,7 +1,7 @@
 import { Button, NativeSelect } from "@mantine/core";
 import { IconBell, IconBellOff } from "@tabler/icons-react";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import type { Notifications, Room, ToldChoice } from "dure/client";
+import type { NotificationChoices, Room, ToldChoice } from "dure/client";
 import type { ReactNode } from "react";
 import { useParts } from "../app-parts.tsx";
 import { ErrorWords } from "../problem.tsx";
@@ -19,7 +19,7 @@ function useNotifications(who: PageSpeaker) {
   const queryKey = ["notifications", who ?? ""];
   const now = useQuery({ queryKey, queryFn: ({ signal }) => own.get({ signal }) });
   const change = useMutation({
-    mutationFn: (to: () => Promise<Notifications>) => to(),
+    mutationFn: (to: () => Promise<NotificationChoices>) => to(),
     onSuccess: (changed) => queries.setQueryData(queryKey, changed),
   });
 

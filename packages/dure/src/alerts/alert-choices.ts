@@ -8,7 +8,7 @@ import { DureError } from "../kernel/errors.ts";
 import type { Locale } from "../kernel/locales.ts";
 
 /** Browsers of one person; the one that came the longest ago ends. */
-export const MOST_BROWSERS = 10;
+const MOST_BROWSERS = 10;
 /** Rooms that one person mutes. */
 const MOST_MUTED = 500;
 
@@ -135,7 +135,8 @@ const CHOOSE = {
   text: `
     insert into dure.alert_choices (tenant, person, told)
     values ($1, $2, $3)
-    on conflict (tenant, person) do update set told = excluded.told`,
+    on conflict (tenant, person) do update
+    set told = excluded.told`,
 };
 const MUTE = {
   name: "alerts.mute",
@@ -164,8 +165,8 @@ const ADD = {
     on conflict (id) do update
     set tenant = excluded.tenant, person = excluded.person, endpoint = excluded.endpoint,
       p256dh = excluded.p256dh, auth = excluded.auth, locale = excluded.locale,
-      token = excluded.token, login = excluded.login, is_operator = excluded.is_operator, roles = excluded.roles,
-      renewed_at = clock_timestamp()`,
+      token = excluded.token, login = excluded.login,
+      is_operator = excluded.is_operator, roles = excluded.roles, renewed_at = clock_timestamp()`,
 };
 const END_OLDEST = {
   name: "alerts.end_oldest",

@@ -7,7 +7,7 @@ import type { PlaceKind } from "../kernel/rooms.ts";
 import type { MessageButton } from "../rooms/room-store.ts";
 
 /** A message with its place, for who is told of it. */
-export interface MessageRow {
+export interface AlertedMessageRow {
   readonly author_kind: "person" | "agent" | "foreign";
   readonly author: string;
   readonly text: string;
@@ -24,15 +24,15 @@ export interface MessageRow {
 }
 
 /** Undefined: it is gone, or was taken back. */
-export async function messageOf(tx: Queryable, id: string): Promise<MessageRow | undefined> {
-  const [row] = await tx.query<MessageRow>(MESSAGE, [id]);
+export async function messageOf(tx: Queryable, id: string): Promise<AlertedMessageRow | undefined> {
+  const [row] = await tx.query<AlertedMessageRow>(MESSAGE, [id]);
   return row;
 }
 
 /** People of a tenant whose names stand in a text, whether they are called or not. */
 export async function peopleIn(
   tx: Queryable,
-  { tenant, text, place, parent }: Pick<MessageRow, "tenant" | "text" | "place" | "parent">,
+  { tenant, text, place, parent }: Pick<AlertedMessageRow, "tenant" | "text" | "place" | "parent">,
   hasWebhook: boolean,
 ): Promise<readonly string[]> {
   const rows = await tx.query<{ person: string }>(PEOPLE, [

@@ -27,7 +27,7 @@ export const PUSH_TOPIC = "alert.push";
 export const WEBHOOK_TOPIC = "alert.webhook";
 
 /** What is older is told no more, milliseconds. */
-export const LIFETIME_MS = 24 * 3_600_000;
+const LIFETIME_MS = 24 * 3_600_000;
 /** 5 s, doubled each time: the last attempt is 2 h 50 min after the first. */
 const POLICY: RetryPolicy = { attempts: 12, firstRetryMs: 5_000, timeoutMs: 10_000 };
 
@@ -50,7 +50,7 @@ export interface SendingOptions {
   readonly count: (outcome: AlertOutcome) => void;
 }
 
-interface Attempt {
+interface SendAttempt {
   readonly key: string;
   readonly signal: AbortSignal;
 }
@@ -65,7 +65,7 @@ export interface AlertDelivery {
 /** The handler of a topic: it looks what the alert is now, and leaves out what is over or late. */
 function handlerOf(
   options: SendingOptions,
-  send: (alert: AlertRow, delivery: AlertDelivery, attempt: Attempt) => Promise<AlertOutcome>,
+  send: (alert: AlertRow, delivery: AlertDelivery, attempt: SendAttempt) => Promise<AlertOutcome>,
 ): OutsideHandler {
   const { database, count } = options;
   return {
@@ -113,7 +113,7 @@ export function pushHandler(options: SendingOptions): OutsideHandler {
 async function pushTo(
   browser: BrowserRow,
   alert: AlertRow,
-  options: SendingOptions & Attempt,
+  options: SendingOptions & SendAttempt,
 ): Promise<AlertOutcome> {
   const { database, clock, receivers, signal } = options;
   const { body, headers } = await pushOf(browser, alert, options);
@@ -133,7 +133,7 @@ async function pushTo(
 async function pushOf(
   { endpoint, p256dh, auth, locale }: BrowserRow,
   alert: AlertRow,
-  { keys, contact, key, showsText, nameOf }: SendingOptions & Attempt,
+  { keys, contact, key, showsText, nameOf }: SendingOptions & SendAttempt,
 ): Promise<{ body: Uint8Array; headers: Record<string, string> }> {
   const { buildPushPayload } = await import("@block65/webcrypto-web-push");
   const words = wordsOfAlert(alert, locale, { shows: showsText, nameOf });

@@ -17,7 +17,7 @@ import {
   messageOf,
   peopleIn,
   peopleNow,
-  type MessageRow,
+  type AlertedMessageRow,
   type PersonRow,
 } from "./alert-rows.ts";
 import {
@@ -185,7 +185,7 @@ interface AlertSubject {
   readonly escalation?: string;
 }
 
-function spokenIn(row: MessageRow): Parameters<typeof decideAlerts>[0] {
+function spokenIn(row: AlertedMessageRow): Parameters<typeof decideAlerts>[0] {
   const { author_kind: authorKind, author, text, buttons, replied_to: repliedTo } = row;
   const { adapter, kind, tenant, person, is_private: isPrivate } = row;
   const place = { adapter, kind, tenant, person, isPrivate };

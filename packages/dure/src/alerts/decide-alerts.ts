@@ -7,7 +7,7 @@ import type { Place } from "../rooms/place.ts";
 import type { MessageButton } from "../rooms/room-store.ts";
 
 /** People that one message tells at most. */
-export const MOST_TOLD = 50;
+const MOST_TOLD = 50;
 
 /** A message as far as it says for whom it waits. */
 export interface AlertedMessage {

@@ -85,7 +85,7 @@ export type {
 // Notifications
 export { type NotificationsClient, type NotifiedBrowser } from "./notifications.ts";
 export { type ToldChoice } from "../kernel/alerts.ts";
-export { type Notifications } from "../wire/notifications.ts";
+export { type NotificationChoices } from "../wire/notifications.ts";
 
 // Rooms
 export type {

@@ -1,7 +1,7 @@
 import { onlyDefined } from "../kernel/json.ts";
 import type { ToldChoice } from "../kernel/alerts.ts";
 import type { Locale } from "../kernel/locales.ts";
-import type { Notifications } from "../wire/notifications.ts";
+import type { NotificationChoices } from "../wire/notifications.ts";
 import { passed, queryOf, type CallOptions, type Http } from "./http.ts";
 
 /** A subscription of Web Push as the browser gives it: `PushSubscription.toJSON()`. */
@@ -22,12 +22,12 @@ export class NotificationsClient {
     this.#asPerson = asPerson;
   }
 
-  get(options: CallOptions = {}): Promise<Notifications> {
+  get(options: CallOptions = {}): Promise<NotificationChoices> {
     return this.#http.get(`/v1/notifications${this.#query()}`, options);
   }
 
   /** Chooses what the person is told. */
-  choose(told: ToldChoice, options: CallOptions = {}): Promise<Notifications> {
+  choose(told: ToldChoice, options: CallOptions = {}): Promise<NotificationChoices> {
     const body = { told, asPerson: this.#asPerson };
     return this.#http.answer("PATCH", "/v1/notifications", body, options);
   }
@@ -36,7 +36,7 @@ export class NotificationsClient {
   mute(
     room: string,
     { isMuted = true, ...options }: CallOptions & { isMuted?: boolean } = {},
-  ): Promise<Notifications> {
+  ): Promise<NotificationChoices> {
     const path = `/v1/notifications/muted/${encodeURIComponent(room)}${this.#query()}`;
     return this.#http.answer(isMuted ? "PUT" : "DELETE", path, undefined, options);
   }

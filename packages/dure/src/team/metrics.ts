@@ -83,6 +83,14 @@ function metricsHere(registry: Registry): MetricsHere {
       help: "Statements that this process has sent.",
       registers: [registry],
     }),
+    notifications: new Counter({
+      name: "dure_notifications_total",
+      help:
+        "Notifications of this process: sent; over (read or answered before), late (a day old), " +
+        "gone (the browser is), many (beyond what one person is told within an hour).",
+      labelNames: ["outcome"],
+      registers: [registry],
+    }),
     held: gauge("dure_process_lease_held", "1 while this process may work."),
     leading: gauge("dure_plan_runs_led_here", "Runs of plans that this process leads."),
     stall: gauge(

@@ -12,7 +12,8 @@ export const NotificationsJson = z.object({
   browsers: z.number().int().meta({ description: "Web Push subscriptions of this person." }),
   public_key: z.string().meta({ description: "`applicationServerKey` of a new subscription." }),
 });
-export type Notifications = FromWire<z.output<typeof NotificationsJson>>;
+/** What a person is told outside of the page, and where. */
+export type NotificationChoices = FromWire<z.output<typeof NotificationsJson>>;
 
 export const NotificationsBody = AsPerson.extend({ told: z.enum(TOLD_CHOICES) });
 

@@ -215,14 +215,10 @@ describe("a person whose page is closed", { timeout: 90_000 }, () => {
 describe("a person is not told", { timeout: 90_000 }, () => {
   test("what they have read on the page by then", async () => {
     const browser = await browserOf("수아");
+    // As a page does that is looked at, however busy this machine is.
+    await (await client()).rooms("수아").markRead("web:general", 1_000_000);
 
     await say("수아", "다 됐어?");
-    const rooms = (await client()).rooms("수아");
-    await eventually(async () => {
-      const last = (await rooms.messages("web:general")).items.at(-1)!;
-      expect(last.author).toBe("eden");
-      await rooms.markRead("web:general", last.seq);
-    });
     await settled();
 
     expect(browser.read).toEqual([]);
@@ -445,24 +441,19 @@ describe("a browser registers itself", { timeout: 60_000 }, () => {
   });
 });
 
-test(
-  "the team's key may be its own, and what was said may stay here",
-  FULL,
-  async () => {
-    const pair = createECDH("prime256v1");
-    pair.generateKeys();
-    await Promise.all(servers.map((one) => one.kill()));
-    const { ALERTS_WEBHOOK: _webhook, ...others } = environment;
-    const key = pair.getPrivateKey("base64url");
-    environment = { ...others, ALERTS_TEXT: "false", DURE_VAPID_KEY: key };
-    servers = [await serve()];
-    const browser = await browserOf("아인");
+test("the team's key may be its own, and what was said may stay here", FULL, async () => {
+  const pair = createECDH("prime256v1");
+  pair.generateKeys();
+  await Promise.all(servers.map((one) => one.kill()));
+  const { ALERTS_WEBHOOK: _webhook, ...others } = environment;
+  const key = pair.getPrivateKey("base64url");
+  environment = { ...others, ALERTS_TEXT: "false", DURE_VAPID_KEY: key };
+  servers = [await serve()];
+  const browser = await browserOf("아인");
 
-    await say("아인", "다 됐어?");
-    await eventually(() => expect(browser.read).toHaveLength(1), LONG);
+  await say("아인", "다 됐어?");
+  await eventually(() => expect(browser.read).toHaveLength(1), LONG);
 
-    expect(browser.read[0]).toMatchObject({ title: "이든 님이 답했어요", body: "#general" });
-    expect((await vapidOf(browser.pushed[0]!)).key).toBe(pair.getPublicKey("base64url"));
-  },
-  60_000,
-);
+  expect(browser.read[0]).toMatchObject({ title: "이든 님이 답했어요", body: "#general" });
+  expect((await vapidOf(browser.pushed[0]!)).key).toBe(pair.getPublicKey("base64url"));
+});

@@ -13,7 +13,7 @@ export interface AlertEntry {
 }
 
 /** A message as far as it says whether it may wait for a person. */
-interface SaidMessage {
+interface WaitingMessage {
   readonly id: string;
   readonly authorKind: "person" | "agent" | "foreign";
   readonly text: string;
@@ -27,7 +27,7 @@ interface SaidMessage {
  */
 export function alertEntries(
   { adapter, id: place, kind, isSink }: Place,
-  { id, ...message }: SaidMessage,
+  { id, ...message }: WaitingMessage,
   waitMs: number | undefined,
 ): readonly NewEntry[] {
   if (waitMs === undefined || adapter !== "web" || isSink) return [];
