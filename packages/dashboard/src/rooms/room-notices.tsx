@@ -1,5 +1,4 @@
 import { Button, NativeSelect } from "@mantine/core";
-import { IconBell, IconBellOff } from "@tabler/icons-react";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import type { NotificationChoices, Room, ToldChoice } from "dure/client";
 import type { ReactNode } from "react";
@@ -70,7 +69,6 @@ export function MuteRoom({ who, place }: { who: PageSpeaker; place: Room }): Rea
         variant="subtle"
         color="gray"
         size="compact-sm"
-        leftSection={isMuted ? <IconBell size={14} /> : <IconBellOff size={14} />}
         loading={change.isPending}
         onClick={() => change.mutate(() => own.mute(place.id, { isMuted: !isMuted }))}
       >

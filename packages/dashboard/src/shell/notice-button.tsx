@@ -1,5 +1,4 @@
 import { Button } from "@mantine/core";
-import { IconBell, IconBellOff } from "@tabler/icons-react";
 import { useMutation } from "@tanstack/react-query";
 import { useState, type ReactNode } from "react";
 import { useParts } from "../app-parts.tsx";
@@ -42,7 +41,6 @@ export function NoticeButton({ children }: { children?: ReactNode }): ReactNode 
           variant="subtle"
           color="gray"
           size="compact-sm"
-          leftSection={isOn ? <IconBellOff size={14} /> : <IconBell size={14} />}
           loading={turn.isPending}
           onClick={() => turn.mutate()}
         >
