@@ -222,6 +222,13 @@ describe("a person is not told", { timeout: 90_000 }, () => {
     await settled();
 
     expect(browser.read).toEqual([]);
+    const [soonest] = await database.query<{ seconds: number }>({
+      text: `
+        select min(extract(epoch from next_at - created_at))::double precision as seconds
+        from dure.outbox
+        where topic = 'alert.message'`,
+    });
+    expect(soonest!.seconds).toBeGreaterThan(0.9); // they had `notify.after` to read it
   });
 
   test("of muted rooms, nor anything where they want nothing, until they want it again", async () => {
