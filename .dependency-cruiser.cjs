@@ -50,6 +50,7 @@ const MAY_IMPORT = (() => {
     "schedules",
     "a2a",
     "ag-ui",
+    "alerts",
   ];
   const team = [...server, "server", "channels", "mcp", ...protocols];
   const cli = [...team, "team", "acp-agent", "korean"];
@@ -77,6 +78,7 @@ const MAY_IMPORT = (() => {
     "ag-ui": agUi,
     webhooks,
     knowledge: openai,
+    alerts: openai,
     schedules,
     a2a,
     "acp-agent": acpAgent,
@@ -135,6 +137,7 @@ module.exports = {
     },
     ...layers,
     ...runFloors,
+    onlyIn("web-push-only-in-alerts", "alerts", "@block65/webcrypto-web-push"),
     onlyIn("mcp-client-only-in-mcp", "mcp", "@modelcontextprotocol/client"),
     onlyIn("croner-only-in-schedules", "schedules", "croner"),
     onlyIn("mcp-server-only-in-mcp-server", "(mcp-server|cli)", "@modelcontextprotocol/server"),
@@ -165,7 +168,7 @@ module.exports = {
       from: {
         path: SOURCES,
         pathNot: [
-          `${SOURCES}(server|wire|mcp-server|openai|ai-sdk|webhooks|knowledge|schedules|a2a|ag-ui)/`,
+          `${SOURCES}(server|wire|mcp-server|openai|ai-sdk|webhooks|knowledge|schedules|a2a|ag-ui|alerts)/`,
           TESTS,
         ],
       },

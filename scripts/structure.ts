@@ -28,10 +28,10 @@ export interface Structure {
 
 /** A little above what the tree has; each of them is lowered when the tree allows it. */
 const LIMITS: Structure = {
-  lines: 244_200,
-  dashboardLines: 33_800,
+  lines: 247_600,
+  dashboardLines: 34_000,
   styleLines: 3_000,
-  scriptLines: 16_680,
+  scriptLines: 16_700,
   oneImporterPercent: 31.4,
   oneUserPercent: 48.2,
   calledOncePercent: 62.6,

@@ -1,6 +1,7 @@
 /** Every guard of epochs, tenants, bounds and order that `npm run mutate` breaks. */
 
 import type { Guard } from "../mutate.ts";
+import { ALERT_GUARDS } from "./alerts.ts";
 import { ANSWER_GUARDS } from "./answers.ts";
 import { CALLER_GUARDS } from "./caller.ts";
 import { BOUND_GUARDS, DOOR_GUARDS } from "./doors.ts";
@@ -46,4 +47,5 @@ export const GUARDS: readonly Guard[] = [
   ...PLAN_GUARDS,
   ...WORK_GUARDS,
   ...WORLD_GUARDS,
+  ...ALERT_GUARDS,
 ];

@@ -75,7 +75,7 @@ test(
       };
     });
     await page.reload();
-    const button = page.getByRole("button", { name: "새 요청을 알림으로 받기" });
+    const button = page.getByRole("button", { name: "알림 받기" });
     await button.waitFor();
     expect(await page.evaluate("asked.count")).toBe(0);
 

@@ -16,6 +16,7 @@ import { MessageRoles } from "./message-roles.tsx";
 import { Portrait } from "./message-row.tsx";
 import { ROOM_KEYS, type PageSpeaker } from "./room-data.ts";
 import { OnlineDot, UnreadMark } from "./room-list.tsx";
+import { MuteRoom } from "./room-notices.tsx";
 import { agoOf, useWorkWords } from "./work-words.ts";
 import { othersOf } from "./use-presence.ts";
 import { useAgents, useSpeaker, useThreads } from "./use-rooms.ts";
@@ -41,6 +42,7 @@ export function PlacePanel(props: {
       <div className="room-panel-body stack wide scroll">
         {direct !== undefined && <AgentFacts agent={direct} />}
         <Threads who={who} channel={place} current={undefined} nameOf={nameOf} />
+        <MuteRoom who={who} place={place} />
       </div>
     );
   }
@@ -74,6 +76,7 @@ export function PlacePanel(props: {
           </ul>
         </section>
       )}
+      <MuteRoom who={who} place={place} />
     </div>
   );
 }

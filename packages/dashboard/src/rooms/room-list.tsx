@@ -13,6 +13,7 @@ import { lettersOf } from "./mention.ts";
 import { MessageSearch } from "./message-search.tsx";
 import { PlatformIcon, platformName } from "./platform.tsx";
 import { ROOM_KEYS, type PageSpeaker } from "./room-data.ts";
+import { RoomNotices } from "./room-notices.tsx";
 import "./rooms.css";
 import { useAgents, useRoomList, useSpeaker, useThread } from "./use-rooms.ts";
 
@@ -92,6 +93,7 @@ export function RoomList(): ReactNode {
           {text.rooms.more}
         </Button>
       )}
+      <RoomNotices who={who} />
       {named && <PersonName name={who ?? ""} />}
     </nav>
   );

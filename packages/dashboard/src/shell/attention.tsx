@@ -8,9 +8,12 @@ import {
   type KeyboardEvent as PressedKey,
 } from "react";
 import { useParts } from "../app-parts.tsx";
+import type { PageSpeaker } from "../rooms/room-data.ts";
 import { useRoomList, useSpeaker } from "../rooms/use-rooms.ts";
 import { shownBy, type OverPageKind } from "./find-keys.ts";
-import { areNoticesOn, hasNew } from "./notices.ts";
+import { useLanguage } from "../language.tsx";
+import { useNoticeWords } from "./notice-words.ts";
+import { hasNew, noticeState, renewPush } from "./notices.ts";
 import { useFindWords } from "./palette-words.ts";
 import { Button } from "@mantine/core";
 import { useNavigate } from "@tanstack/react-router";
@@ -50,7 +53,7 @@ export function Attention({ first }: { first: OverPageKind | undefined }): React
 /** Counts what waits for a reader: open escalations, and messages that were not seen. */
 function useWaiting(): void {
   const { client } = useParts();
-  const { who } = useSpeaker();
+  const { who, asks } = useSpeaker();
   const rooms = useRoomList(who);
   const open = useQuery({
     queryKey: ["escalations", "open"],
@@ -62,6 +65,17 @@ function useWaiting(): void {
   const unread = who === undefined ? 0 : sumOf(rooms.data?.map((room) => room.unread ?? 0));
   useTitle((escalations?.length ?? 0) + unread);
   useNotice(escalations);
+  useRenewedPush(who, asks);
+}
+
+/** Once on each visit, where this browser is told while no page is open. */
+function useRenewedPush(who: PageSpeaker, asks: boolean): void {
+  const { client } = useParts();
+  const { language } = useLanguage();
+  useEffect(() => {
+    if (asks || noticeState() !== "push") return;
+    renewPush(client.notifications(who), language).catch(() => undefined); // the next visit does
+  }, [client, who, asks, language]);
 }
 
 function sumOf(numbers: readonly number[] = []): number {
@@ -84,15 +98,18 @@ function useTitle(count: number): void {
   }, [count]);
 }
 
-/** Tells of what is new, to a reader who looks elsewhere and has asked for it. */
+/**
+ * Tells of what is new, to a reader who looks elsewhere and has asked for it, where the browser knows no
+ * push service.
+ */
 function useNotice(open: readonly { readonly id: string }[] | undefined): void {
-  const words = useFindWords().notices;
+  const words = useNoticeWords();
   const before = useRef<typeof open>(undefined);
   useEffect(() => {
     if (open === undefined) return;
     const isNew = before.current !== undefined && hasNew(before.current, open);
     before.current = open;
-    if (!isNew || !document.hidden || !areNoticesOn()) return;
+    if (!isNew || !document.hidden || noticeState() !== "page") return;
     const notice = new Notification(words.title(open.length), { tag: "dure-escalations" });
     notice.addEventListener("click", () => {
       window.focus();

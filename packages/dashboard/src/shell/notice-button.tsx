@@ -1,40 +1,56 @@
 import { Button } from "@mantine/core";
-import { IconBell, IconBellOff } from "@tabler/icons-react";
+import { useMutation } from "@tanstack/react-query";
 import { useState, type ReactNode } from "react";
-import { areNoticesOn, canNotify, turnNoticesOff, turnNoticesOn } from "./notices.ts";
-import { useFindWords } from "./palette-words.ts";
+import { useParts } from "../app-parts.tsx";
+import { useLanguage } from "../language.tsx";
+import { useSpeaker } from "../rooms/use-rooms.ts";
+import { useNoticeWords } from "./notice-words.ts";
+import {
+  canNotify,
+  noticeState,
+  turnNoticesOff,
+  turnNoticesOn,
+  type NoticeState,
+} from "./notices.ts";
 
 /** Turns notifications on and off; nothing is asked before it is pressed. */
-export function NoticeButton(): ReactNode {
-  const words = useFindWords().notices;
-  const [isOn, setOn] = useState(areNoticesOn);
-  const [isRefused, setRefused] = useState(false);
+export function NoticeButton({ children }: { children?: ReactNode }): ReactNode {
+  const words = useNoticeWords();
+  const { language } = useLanguage();
+  const { client } = useParts();
+  const { who } = useSpeaker();
+  const [state, setState] = useState(noticeState);
+  const turn = useMutation({
+    mutationFn: async (): Promise<NoticeState> => {
+      const own = client.notifications(who);
+      if (state === "off") return turnNoticesOn(own, language);
+      await turnNoticesOff(own).catch(() => undefined); // it asks for nothing more, and ends by itself
+      return "off";
+    },
+    onSuccess: setState,
+  });
   if (!canNotify()) return null;
 
-  const onClick = async (): Promise<void> => {
-    if (isOn) {
-      turnNoticesOff();
-      setOn(false);
-      return;
-    }
-    const isAllowed = await turnNoticesOn();
-    setOn(isAllowed);
-    setRefused(!isAllowed);
-  };
+  const isOn = state !== "off";
+  const isRefused = turn.data === "off" && Notification.permission !== "granted";
 
   return (
-    <div className="notice-button toolbar">
-      <Button
-        variant="default"
-        size="compact-sm"
-        leftSection={isOn ? <IconBellOff size={14} /> : <IconBell size={14} />}
-        onClick={() => void onClick()}
-      >
-        {isOn ? words.off : words.on}
-      </Button>
-      <span className="soft small" role="status">
-        {isRefused ? words.refused : isOn ? words.isOn : ""}
-      </span>
+    <div className="notice-button stack tight">
+      <div className="toolbar">
+        <Button
+          variant="subtle"
+          color="gray"
+          size="compact-sm"
+          loading={turn.isPending}
+          onClick={() => turn.mutate()}
+        >
+          {isOn ? words.off : words.on}
+        </Button>
+        <span className="soft small" role="status">
+          {isRefused ? words.refused : words.states[state]}
+        </span>
+      </div>
+      {isOn && children}
     </div>
   );
 }

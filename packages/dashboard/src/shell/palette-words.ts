@@ -30,13 +30,6 @@ const ko = {
     thread: "고른 메시지의 스레드 열기",
     leave: "열린 창 닫기",
   },
-  notices: {
-    on: "새 요청을 알림으로 받기",
-    isOn: "새 확인 요청을 알림으로 받고 있어요",
-    off: "알림 끄기",
-    refused: "브라우저가 알림을 막고 있어요. 브라우저 설정에서 풀 수 있어요.",
-    title: (count: number) => `답을 기다리는 확인 요청이 ${count}건 있어요`,
-  },
 };
 
 type FindWords = typeof ko;
@@ -71,19 +64,11 @@ const en: FindWords = {
     thread: "Open the thread of the picked message",
     leave: "Close what is open",
   },
-  notices: {
-    on: "Notify me of new ones",
-    isOn: "New escalations are told by notification",
-    off: "Turn notifications off",
-    refused: "The browser blocks notifications. Its settings can allow them.",
-    title: (count) =>
-      count === 1 ? "1 escalation waits for an answer" : `${count} escalations wait for an answer`,
-  },
 };
 
 const WORDS = { ko, en };
 
-/** Words of the palette, the keys and notifications; fetched with them. */
+/** Words of the palette and the keys; fetched with them. */
 export function useFindWords(): FindWords {
   return WORDS[useLanguage().language];
 }

@@ -1,8 +1,11 @@
 import { createHash } from "node:crypto";
 import { DureError } from "../kernel/errors.ts";
 import type { A2aPush } from "../wire/a2a.ts";
-import { assertPublic } from "./push-post.ts";
+import { assertPublic } from "../engine/agent/public-post.ts";
 import type { Push, PushRows } from "./push-rows.ts";
+
+/** Where receivers inside the network are named. */
+export const PUSH_TO = "a2a.pushTo";
 
 /** Push notifications of tasks that the caller may see: who asks is looked at before. */
 export class PushDesk {
@@ -16,7 +19,7 @@ export class PushDesk {
 
   /** The same address without an id is the same one. */
   async put(taskId: string, asked: A2aPush): Promise<object> {
-    assertPublic(asked.url, this.#allowed);
+    assertPublic(asked.url, { allowed: this.#allowed, setting: PUSH_TO });
     const { url, token, authentication } = asked;
     const id = asked.id ?? createHash("sha256").update(url).digest("hex").slice(0, 32);
     const { scheme, credentials } = authentication ?? {};

@@ -6,13 +6,14 @@ import type { FailureVerdict, OutsideHandler } from "../durable/outbox-handler.t
 import type { ProcessLease } from "../durable/processes.ts";
 import { webhookHeaders } from "../escalations/sign-webhook.ts";
 import { WebhookError } from "../escalations/webhook.ts";
+import { postGuarded } from "../engine/agent/public-post.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { codeOf } from "../kernel/errors.ts";
 import type { Json } from "../kernel/json.ts";
 import type { Logger } from "../kernel/logger.ts";
 import { isTerminal, lastOf, stateOf, taskJson, type StoredTask } from "./a2a-task.ts";
+import { PUSH_TO } from "./push-desk.ts";
 import { noteTold, PushRows, type DuePush, type Push } from "./push-rows.ts";
-import { postGuarded } from "./push-post.ts";
 import { TaskRows } from "./task-rows.ts";
 
 /** Topic of the outbox. */
@@ -114,6 +115,7 @@ export class Pushes {
       headers,
       body,
       allowed,
+      setting: PUSH_TO,
       clock,
       signal,
     });

@@ -18,6 +18,7 @@ import { JobsClient } from "./jobs.ts";
 import { PlansClient } from "./plans.ts";
 import { RECONNECT_DEFAULTS, type ReconnectOptions } from "./reconnect.ts";
 import type { EventsFilter, Page } from "./resources.ts";
+import { NotificationsClient } from "./notifications.ts";
 import { RoomsClient } from "./rooms.ts";
 import { SchedulesClient } from "./schedules.ts";
 import { cursorAt, TURN_BEGIN, type TurnCursor } from "./turn-cursor.ts";
@@ -323,6 +324,11 @@ export class DureClient {
    */
   rooms(asPerson?: string): RoomsClient {
     return new RoomsClient(this.#http, asPerson);
+  }
+
+  /** What `asPerson` is told outside of the page; with a token the name is the token's. */
+  notifications(asPerson?: string): NotificationsClient {
+    return new NotificationsClient(this.#http, asPerson);
   }
 
   /** What began a turn, job, run, message or request of a room, and all that it began. */

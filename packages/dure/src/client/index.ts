@@ -82,6 +82,11 @@ export type {
   PortChange,
 } from "../wire/drafts.ts";
 
+// Notifications
+export { type NotificationsClient, type NotifiedBrowser } from "./notifications.ts";
+export { type ToldChoice } from "../kernel/alerts.ts";
+export { type NotificationChoices } from "../wire/notifications.ts";
+
 // Rooms
 export type {
   AgentDetail,

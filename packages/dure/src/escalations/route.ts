@@ -17,6 +17,8 @@ export interface EscalationRoutes {
   readonly room: boolean;
   /** Whether there is an address that is told. */
   readonly webhook: boolean;
+  /** Whether those who decide are told one by one, where they want it. */
+  readonly people?: boolean | undefined;
   /**
    * How long the operator agent has before people are told, milliseconds. What is `low` never goes
    * on by itself.
@@ -67,6 +69,7 @@ export function decideRoute(
     tell: [
       ...(routes.room ? (["room"] as const) : []),
       ...(routes.webhook ? (["webhook"] as const) : []),
+      ...(routes.people ? (["people"] as const) : []),
     ],
     nextMs: null,
   } as const;

@@ -38,6 +38,8 @@ export interface EscalationRouterOptions {
   /** Says it in a room: a handler of the topic `escalation.room`. */
   readonly room?: Parameters<Outbox["handle"]>[1] | undefined;
   readonly webhook?: Pick<WebhookOptions, "url" | "secret"> | undefined;
+  /** Tells those who decide, one by one: a handler of the topic `escalation.people`. */
+  readonly people?: Parameters<Outbox["handle"]>[1] | undefined;
 }
 
 /** Outbox topics by who is told. Payloads are `ToldEscalation`s. */
@@ -45,6 +47,7 @@ const ROUTE_TOPICS = {
   operator: "escalation.operator",
   room: "escalation.room",
   webhook: "escalation.webhook",
+  people: "escalation.people",
 } as const satisfies Record<RouteTarget, string>;
 
 /**
@@ -78,6 +81,7 @@ export class EscalationRouter {
       operator: options.operators !== undefined,
       room: options.room !== undefined,
       webhook: options.webhook !== undefined,
+      people: options.people !== undefined,
       afterMs: options.afterMs,
     };
 
@@ -93,9 +97,11 @@ export class EscalationRouter {
   start(): void {
     if (this.#unsubscribe) return;
 
-    const { outbox, operators, room, webhook, inbox, clock, notifications } = this.#options;
+    const { outbox, operators, room, webhook, people } = this.#options;
+    const { inbox, clock, notifications } = this.#options;
     if (operators) outbox.handle(ROUTE_TOPICS.operator, this.#operatorHandler(operators));
     if (room) outbox.handle(ROUTE_TOPICS.room, room);
+    if (people) outbox.handle(ROUTE_TOPICS.people, people);
     if (webhook) outbox.handle(ROUTE_TOPICS.webhook, webhookHandler({ ...webhook, inbox, clock }));
     this.#unsubscribe = notifications.subscribe(ESCALATIONS_TOPIC, () => this.#poller.wake());
     this.#poller.start();

@@ -89,7 +89,7 @@ export const ROUTE_REASONS = [
 ] as const;
 export type RouteReason = (typeof ROUTE_REASONS)[number];
 
-export const ROUTE_TARGETS = ["operator", "room", "webhook"] as const;
+export const ROUTE_TARGETS = ["operator", "room", "webhook", "people"] as const;
 export type RouteTarget = (typeof ROUTE_TARGETS)[number];
 
 /**

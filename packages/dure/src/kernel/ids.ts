@@ -23,7 +23,8 @@ export type IdKind =
   | "message"
   | "handling"
   | "request"
-  | "stop";
+  | "stop"
+  | "alert";
 
 /** A new id such as `turn_01KAJ…`; unique without coordination. */
 export function newId(kind: IdKind, now: number = systemClock.now()): string {

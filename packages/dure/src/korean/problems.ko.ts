@@ -611,6 +611,7 @@ export const ALLOWED_KO: readonly SentenceForm[] = [
     "`offline`이나 `회사:모델`. 객체는 서비스의 `memory`에 적어 주세요",
   ],
 
+  ["a private key of P-256: 32 bytes in base64url", "P-256 개인 키. 32바이트를 base64url로 적어요"],
   ["a file with a private key of P-256 in PEM", "PEM 형식의 P-256 개인 키 파일"],
 
   [

@@ -103,8 +103,12 @@ export class RoomStore {
     tx: Transaction,
     written: WrittenMessage,
   ): Promise<{ seq: number; unrecorded: string | null }> {
+    const outbox = written.outbox?.map(({ delayMs, ...entry }) => ({
+      ...entry,
+      delay_ms: delayMs,
+    }));
     const [row] = await tx.query<{ result: { seq: number; unrecorded: string | null } }>(WRITE, [
-      storable(written),
+      storable({ ...written, outbox }),
     ]);
     return row!.result;
   }

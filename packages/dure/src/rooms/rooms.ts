@@ -78,6 +78,11 @@ export interface RoomsOptions {
    */
   readonly stream?: boolean;
   /**
+   * How long people of web rooms have to read what waits for them, before they are told elsewhere,
+   * milliseconds. Absent: they are not told.
+   */
+  readonly alertAfterMs?: number | undefined;
+  /**
    * Platform ids of users or roles that may answer what waits for a decision by buttons. Default:
    * users who manage the server where the button stands.
    */
@@ -483,6 +488,7 @@ function settingOf(options: RoomsOptions): RoomsSetting {
     adapters: new Map(options.adapters.map((adapter) => [adapter.name, adapter])),
     files: options.files,
     stream: options.stream ?? false,
+    alertAfterMs: options.alertAfterMs,
   };
 }
 

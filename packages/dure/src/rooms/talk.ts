@@ -23,6 +23,7 @@ import type { Directory } from "./directory.ts";
 import { agentSpoke, collaborateSpoke, personSpoke, type GuardStep } from "./decide/guards.ts";
 import { stopTalkIn, tellTrip } from "./decide/guard-stop.ts";
 import type { GatherRule, RoomLimits } from "./limits.ts";
+import { alertEntries } from "./out/alert-entry.ts";
 import { orderingOf, partKey, partLength, topicOf } from "./out/notices.ts";
 import { findMentions, renderMentions, takesBack } from "./decide/mentions.ts";
 import { tellFormerName } from "./out/former-name-notice.ts";
@@ -64,6 +65,8 @@ export interface RoomsSetting {
   readonly files?: Files | undefined;
   /** Whether what an agent writes is shown as it comes, where the platform can edit. */
   readonly stream: boolean;
+  /** How long people have to read what waits for them, before they are told. Absent: they are not. */
+  readonly alertAfterMs?: number | undefined;
 }
 
 /** A message that shows what is being written. */
@@ -246,7 +249,9 @@ export class Talk {
     const step = asks ? collaborateSpoke(place, counted) : counted;
     const agents = await listenersIn(tx, place, { message: stored, directory });
     const spoken: SpokenMessage = { place, message: stored, step, agents };
-    await this.#write(tx, spoken, { known: true, row: { id: messageId }, onlyRecord: false });
+    const alerts = alertEntries(place, stored, this.#setting.alertAfterMs);
+    const row = { id: messageId };
+    await this.#write(tx, spoken, { known: true, row, onlyRecord: false, alerts });
     return { message: stored, place };
   }
 
@@ -301,10 +306,12 @@ export class Talk {
     const step = known ? unchanged(place) : spoke();
     const bystanders = (heard.bystanders ?? []).filter((agent) => !known?.roles[agent]);
     const hearing = await membersAmong(fresh, { tx, place, message, directory });
+    const alerts = known ? [] : alertEntries(place, message, this.#setting.alertAfterMs);
+    const row = rowOfHeard(message, heard);
     const unheeded = await this.#write(
       tx,
       { place, message, step, agents: hearing, joins, toPerson },
-      { known: known !== undefined, row: rowOfHeard(message, heard), onlyRecord, bystanders },
+      { known: known !== undefined, row, onlyRecord, bystanders, alerts },
     );
     if (!known) await this.#redecideBefore(tx, place, message);
     const files = (heard.attachments ?? []).flatMap((one) => ("file" in one ? [one.file] : []));
@@ -412,6 +419,8 @@ export class Talk {
       row: WrittenMessage["message"];
       onlyRecord: boolean;
       bystanders?: readonly string[];
+      /** Of people who may be told of the message. */
+      alerts?: readonly NewEntry[];
     },
   ): Promise<readonly string[]> {
     const { store, limits, gather, directory } = this.#setting;
@@ -430,6 +439,7 @@ export class Talk {
       excerpt: recordOf(withFileNames(message.text, given.row), directory),
       agents: observers,
     };
+    const outbox = [...aside.calls, ...(given.alerts ?? [])];
     const { unrecorded } = await store.write(tx, {
       place: place.id,
       adapter: place.adapter,
@@ -445,7 +455,7 @@ export class Talk {
         recent_ms: step.recent,
         suspend_ms: step.trip === "thread-rate" ? limits.suspendMs : undefined,
       },
-      outbox: aside.calls.length > 0 ? aside.calls : undefined,
+      outbox: outbox.length > 0 ? outbox : undefined,
       events: eventsOf(spoken, given.known ? "room.heard" : "room.message", roles),
     });
     if (gather.policy === "interrupt" && message.authorKind === "person") {

@@ -526,6 +526,33 @@ export const teamSchema = settings({
       medium: duration("1s", "7d").optional(),
     }).optional(),
   }).optional(),
+  /** How people are told of what waits for them in web rooms, also while no page is open. */
+  notify: settings({
+    /** Whether what was said is in it. Default: yes; else it says who and where. */
+    text: yesOrNo.optional(),
+    /** How long a person has to read it on the page before they are told. Default 5s. */
+    after: duration("1s", "1h").optional(),
+    /** What one person is told within an hour. Default 60. */
+    perHour: wholeNumber(1, 1_000).optional(),
+    /** An address that gets a POST for each person; signed with DURE_WEBHOOK_SECRET. */
+    webhook: z
+      .url({
+        protocol: /^https?$/,
+        error: "must be an address that begins with http:// or https://",
+      })
+      .optional(),
+    /** Where push services reach you: `mailto:` or `https:`. Apple's takes no made-up one. */
+    contact: text
+      .regex(/^(?:mailto:[^\s@]+@[^\s@]+|https:\/\/\S+)$/, {
+        error: "must begin with mailto: or https://",
+      })
+      .optional(),
+    /** Push services inside the network, as `host:port`. */
+    pushTo: z
+      .array(text.regex(/^[^\s/]+:\d{1,5}$/, { error: 'must be such as "10.0.0.7:443"' }))
+      .max(100)
+      .optional(),
+  }).optional(),
   /** By name. The first one is the default. A team of agents alone needs none. */
   services: z.record(z.string(), service, { error: "must be services by name" }).default({}),
   limits: settings({

@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import path from "node:path";
 import { DureError, messageOf } from "../kernel/errors.ts";
+import { vapidKeysOf } from "../alerts/vapid-keys.ts";
 import { parseModelNames } from "../models/card.ts";
 import { KEYED_PROVIDERS, keyFactsOf, type KeyedProvider } from "../models/providers.ts";
 import { BOT_TOKENS } from "../kernel/bot-tokens.ts";
@@ -157,7 +158,14 @@ export const VARIABLES = {
     name: "DURE_WEBHOOK_SECRET",
     read: (text) => (text.length >= 16 ? text : undefined),
     allowed: "at least 16 characters",
-    description: "signs what is sent to escalations.webhook",
+    description: "signs what is sent to escalations.webhook and notify.webhook",
+    secret: true,
+  },
+  vapidKey: {
+    name: "DURE_VAPID_KEY",
+    read: vapidKeysOf,
+    allowed: "a private key of P-256: 32 bytes in base64url",
+    description: "by which push services know the team; without it the database keeps one",
     secret: true,
   },
   a2aKeyFile: {

@@ -1,3 +1,4 @@
+import type { Alerts } from "../alerts/alerts.ts";
 import type { Locale } from "../kernel/locales.ts";
 import { z } from "zod";
 import type { Database } from "../durable/database.ts";
@@ -46,12 +47,14 @@ export function openEscalationRouter(
     inbox: Inbox;
     conversations: Conversations;
     directory: Directory | undefined;
+    /** Tells those who decide. Absent: the team has no rooms. */
+    alerts: Pick<Alerts, "escalationHandler"> | undefined;
     settings: Settings;
     clock: Clock;
     logger: Logger;
   },
 ): EscalationRouter {
-  const { settings, conversations, directory, ...durable } = parts;
+  const { settings, conversations, directory, alerts, ...durable } = parts;
   const { operator, room, webhook } = team.config.escalations ?? {};
   const { locale } = settings;
 
@@ -69,6 +72,7 @@ export function openEscalationRouter(
     room: room !== undefined && directory ? roomHandler({ directory, room, locale }) : undefined,
     webhook:
       webhook === undefined ? undefined : { url: webhook, secret: environment.webhookSecret },
+    people: alerts?.escalationHandler(),
   });
 }
 

@@ -212,6 +212,28 @@ export const SETTINGS = {
     fallback: "queue",
     source: "docs/spec/conversation §3",
   }),
+  notifyAfterMs: value<number>({
+    path: ["notify", "after"],
+    fallback: 5_000,
+    source: "docs/spec/collaboration §12",
+    unit: "ms",
+  }),
+  notifyPerHour: value<number>({
+    path: ["notify", "perHour"],
+    fallback: 60,
+    source: "docs/spec/collaboration §12",
+    unit: "per person",
+  }),
+  notifyText: value<boolean>({
+    path: ["notify", "text"],
+    fallback: true,
+    source: "docs/spec/collaboration §12",
+  }),
+  notifyContact: value<string>({
+    path: ["notify", "contact"],
+    fallback: "mailto:dure@example.com",
+    source: "RFC 8292, section 2.1",
+  }),
   pairCalls: value<number>({
     path: ["limits", "pair", "calls"],
     fallback: ROOM_LIMITS.pairCalls,

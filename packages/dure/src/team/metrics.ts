@@ -1,5 +1,6 @@
 import { OPEN_JOB_STATUSES, type OpenJobStatus } from "../kernel/jobs.ts";
 import { collectDefaultMetrics, Counter, Gauge, Registry } from "prom-client";
+import type { Alerts } from "../alerts/alerts.ts";
 import type { Database } from "../durable/database.ts";
 import type { EventLog } from "../durable/event-log.ts";
 import type { ProcessLease } from "../durable/processes.ts";
@@ -15,6 +16,8 @@ export interface MetricsParts {
   readonly lease: Pick<ProcessLease, "state" | "id">;
   readonly jobs: Pick<Jobs, "standing"> | undefined;
   readonly runs: Pick<Runs, "leading">;
+  /** Absent: the team has no rooms. */
+  readonly alerts?: Pick<Alerts, "counts"> | undefined;
   /**
    * How old a row must be so that none before it can still commit, milliseconds. Default 10 000: no
    * transaction of dure is open for 5 s.
@@ -54,6 +57,10 @@ export function teamMetrics(parts: MetricsParts): () => Promise<string> {
     here.stall.set(Math.round(loop.take()));
     here.running.set(parts.engine.running);
     advance(here.statements, database.statements);
+    for (const [outcome, count] of Object.entries(parts.alerts?.counts ?? {})) {
+      here.notifications.remove({ outcome });
+      here.notifications.inc({ outcome }, count);
+    }
     here.leading.set(parts.runs.leading);
     here.held.set(lease.state === "held" ? 1 : 0);
     here.complete.set(isComplete ? 1 : 0);
@@ -64,6 +71,7 @@ export function teamMetrics(parts: MetricsParts): () => Promise<string> {
 
 type MetricsHere = Record<"running" | "held" | "leading" | "stall" | "complete", Gauge> & {
   readonly statements: Counter;
+  readonly notifications: Counter<"outcome">;
 };
 
 function metricsHere(registry: Registry): MetricsHere {
@@ -73,6 +81,14 @@ function metricsHere(registry: Registry): MetricsHere {
     statements: new Counter({
       name: "dure_database_statements_total",
       help: "Statements that this process has sent.",
+      registers: [registry],
+    }),
+    notifications: new Counter({
+      name: "dure_notifications_total",
+      help:
+        "Notifications of this process: sent; over (read or answered before), late (a day old), " +
+        "gone (the browser is), many (beyond what one person is told within an hour).",
+      labelNames: ["outcome"],
       registers: [registry],
     }),
     held: gauge("dure_process_lease_held", "1 while this process may work."),

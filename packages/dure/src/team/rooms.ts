@@ -73,6 +73,7 @@ export async function openRooms(
       mostMs: settings.gatherMostMs,
     },
     locale: settings.locale,
+    alertAfterMs: settings.notifyAfterMs,
     allowBots: config.rooms?.allowBots ?? false,
     approvers: config.rooms?.approvers,
     roles: config.rooms?.roles,

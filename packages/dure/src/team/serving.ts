@@ -9,6 +9,8 @@ import { a2aRoutes } from "../a2a/a2a-routes.ts";
 import { agUiRoutes } from "../ag-ui/ag-ui-routes.ts";
 import type { SignCard } from "../a2a/card-signature.ts";
 import { PUSH_TOPIC, Pushes } from "../a2a/pushes.ts";
+import type { Alerts } from "../alerts/alerts.ts";
+import { notificationRoutes } from "../alerts/notification-routes.ts";
 import { aiSdkRoutes } from "../ai-sdk/ai-sdk-routes.ts";
 import { AuditLog } from "../durable/audit-log.ts";
 import { messageOf } from "../kernel/errors.ts";
@@ -52,6 +54,7 @@ import { DURE_VERSION } from "./version.ts";
 /** What is served. */
 interface Served extends Core, Conversing {
   readonly rooms: Rooms | undefined;
+  readonly alerts: Alerts | undefined;
   readonly library: PlanLibrary;
   readonly runs: Runs;
   /** Called as soon as it listens. */
@@ -289,6 +292,7 @@ function optionsOf(
       signCard,
       hooks: incomingHooks(team.config, logger),
       schedules,
+      alerts: served.alerts,
     }),
   };
 }
@@ -302,11 +306,12 @@ interface ProtocolParts {
   readonly signCard: SignCard | undefined;
   readonly hooks: Parameters<typeof webhookRoutes>[0];
   readonly schedules: Parameters<typeof scheduleRoutes>[0];
+  readonly alerts?: Alerts | undefined;
 }
 
 /** The routes of every protocol of others. */
 export function protocolsOf(parts: ProtocolParts): NonNullable<ServerOptions["protocols"]> {
-  const { knowledge, database, pushTo, signCard, hooks, schedules } = parts;
+  const { knowledge, database, pushTo, signCard, hooks, schedules, alerts } = parts;
   return [
     mcpRoutes,
     openAiRoutes(database),
@@ -316,6 +321,7 @@ export function protocolsOf(parts: ProtocolParts): NonNullable<ServerOptions["pr
     a2aRoutes({ database, pushTo: new Set(pushTo), signCard }),
     webhookRoutes(hooks),
     scheduleRoutes(schedules),
+    notificationRoutes(alerts),
   ];
 }
 

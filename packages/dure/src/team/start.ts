@@ -19,6 +19,8 @@ import type { LoadedTeam } from "./config.ts";
 import { startConversing, type Conversing } from "./conversing.ts";
 import { startCore, type Core, type Starting } from "./core.ts";
 import { childEnvironment, type Environment } from "./environment.ts";
+import type { Alerts } from "../alerts/alerts.ts";
+import { openAlerts } from "./alerts.ts";
 import { openEscalationRouter } from "./escalations.ts";
 import { modelOf, settingsOf } from "./limits.ts";
 import { warnOfMissingPersonas } from "./missing-personas.ts";
@@ -147,7 +149,8 @@ async function startParts(
   await makeFolder(path.resolve(team.folder, settings.home));
   const core = await startCore(starting);
   const conversing = await startConversing(starting, core);
-  const parts = { ...core, ...conversing };
+  const alerts = openAlerts(starting, { ...core, ...conversing });
+  const parts = { ...core, ...conversing, alerts };
 
   const router = openEscalationRouter(team, environment, {
     ...parts,
@@ -191,9 +194,9 @@ async function startParts(
 /** Undefined: the team has no agents. */
 async function startRooms(
   { team, environment, settings, defer }: Starting,
-  parts: Core & Conversing,
+  parts: Core & Conversing & { readonly alerts: Alerts | undefined },
 ): Promise<Rooms | undefined> {
-  const { directory, jobs, engine, database, inbox, outbox, retention, lease } = parts;
+  const { directory, jobs, engine, database, inbox, outbox, retention, lease, alerts } = parts;
   if (!directory || !jobs) return undefined;
 
   const rooms = await openRooms(team, environment, {
@@ -206,13 +209,16 @@ async function startRooms(
   });
 
   parts.giveTools({ rooms: { database, collaboration: rooms.collaboration }, jobs, inbox });
-  for (const rule of [...rooms.retentionRules(), jobs.retentionRule()]) retention.add(rule);
+  const rules = [...rooms.retentionRules(), ...(alerts?.retentionRules() ?? [])];
+  for (const rule of [...rules, jobs.retentionRule()]) retention.add(rule);
 
   outbox.handle(
     ANNOUNCE_TOPIC,
     announcementHandler({ conversations: engine, jobs, directory, locale: settings.locale }),
   );
 
+  alerts?.start();
+  defer("alerts", async () => alerts?.stop());
   jobs.start();
   const working = (): string => `${jobs.running} jobs`;
   defer("jobs", () => jobs.stop(), working);

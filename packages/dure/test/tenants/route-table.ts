@@ -465,6 +465,52 @@ export const ROUTES: Readonly<Record<string, Row>> = {
     call: () => ({ path: "/v1/rooms", body: { agent: "ruda" } }),
     own: "200",
   },
+  "GET /v1/notifications": {
+    scope: "rooms",
+    names: "list",
+    call: at("/v1/notifications"),
+    own: "200",
+  },
+  "PATCH /v1/notifications": {
+    scope: "rooms",
+    names: "list",
+    call: () => ({ path: "/v1/notifications", body: { told: "all" } }),
+    own: "200",
+  },
+  "PUT /v1/notifications/muted/:room": {
+    scope: "rooms",
+    names: "thing",
+    isAlias: true,
+    call: ({ room }) => ({ path: `/v1/notifications/muted/${room}` }),
+    own: "200",
+    absent: PLACE,
+  },
+  "DELETE /v1/notifications/muted/:room": {
+    scope: "rooms",
+    names: "thing",
+    isAlias: true,
+    call: ({ room }) => ({ path: `/v1/notifications/muted/${room}` }),
+    own: "200",
+    absent: PLACE,
+  },
+  "POST /v1/notifications/subscriptions": {
+    scope: "rooms",
+    names: "list",
+    call: () => ({
+      path: "/v1/notifications/subscriptions",
+      body: {
+        endpoint: "http://push.example.com/a",
+        keys: { p256dh: "B".repeat(87), auth: "a".repeat(22) },
+      },
+    }),
+    own: "400 PUSH_ADDRESS",
+  },
+  "DELETE /v1/notifications/subscriptions/:id": {
+    scope: "rooms",
+    names: "list",
+    call: at("/v1/notifications/subscriptions/of-no-one"),
+    own: "204",
+  },
   "GET /v1/rooms/:room/messages": {
     scope: "rooms",
     names: "thing",
