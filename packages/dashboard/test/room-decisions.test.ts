@@ -6,6 +6,7 @@ import {
   mentionBegun,
   mentionPieces,
   mentionWritten,
+  othersOf,
   plainOf,
 } from "../src/rooms/mention.ts";
 import { newsOf } from "../src/rooms/news.ts";
@@ -24,9 +25,7 @@ import {
   type Timeline,
 } from "../../dure/src/react/timeline.ts";
 import { roomNewsOf, withoutSpeakers } from "../../dure/src/react/room-follower.ts";
-import { othersOf } from "../src/rooms/use-presence.ts";
-import { agoOf } from "../src/rooms/work-words.ts";
-import { standOf } from "../src/rooms/stand-of.ts";
+import { agoOf, standOf } from "../src/rooms/stand-of.ts";
 
 const TEAM = [
   { id: "ruda", displayName: "루다" },

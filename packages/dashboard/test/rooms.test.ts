@@ -79,7 +79,7 @@ describe("two persons in two windows", { timeout: 60_000 }, () => {
       expect(await seen.locator(".markdown strong").innerText()).toBe("중요한");
       await roleMark(seen, /루다 담당 · 답함.*관찰: 이든, 세움, 다짐/).waitFor();
       await expect
-        .poll(() => first.page.locator(".room-message", { hasText: "첫 창에서" }).count())
+        .poll(() => first.page.locator(".room-message .markdown", { hasText: "첫 창에서" }).count())
         .toBe(1); // the row that was shown before the server had it is gone
       await expectWellMade(first);
       await expectWellMade(second);
@@ -698,8 +698,8 @@ test.each([390, 1_360])(
     const { page } = opened;
     const question = `@세움 ${width} 아주 긴 물음이에요 `.padEnd(400, "로그인 화면을 보고 있어요 ");
     await say(page, question);
-    await messageWith(page, "세움의 답입니다").waitFor();
     const asked = messageWith(page, `${width} 아주 긴 물음이에요`);
+    await roleMark(asked, /세움 담당 · 답함/).waitFor();
     await asked.hover();
     await asked.getByRole("button", { name: /^(?:Reply to|.*답장)/ }).click();
     await say(page, `@다짐 ${width} 위의 물음에 붙이는 말`);

@@ -208,3 +208,19 @@ const FINALS: ReadonlyMap<string, string> = new Map(
 function escaped(name: string): string {
   return name.replaceAll(/[.*+?^${}()|[\]\\/]/g, "\\$&");
 }
+
+/** People besides the reader: some of their names, and how many they are. */
+export interface Others {
+  readonly names: readonly string[];
+  readonly count: number;
+}
+
+/** Pure. */
+export function othersOf(
+  names: readonly string[] | undefined,
+  count: number | undefined,
+  reader: string | undefined,
+): Others {
+  const others = (names ?? []).filter((name) => name !== reader);
+  return { names: others, count: (count ?? 0) - (names?.length ?? 0) + others.length };
+}

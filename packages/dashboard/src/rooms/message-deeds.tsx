@@ -18,7 +18,8 @@ import { ErrorWords } from "../problem.tsx";
 import { useServerNow } from "../server-clock.ts";
 import { SmallTip } from "./message-roles.tsx";
 import { useSpeaker } from "./use-rooms.ts";
-import { agoOf, useWorkWords } from "./work-words.ts";
+import { agoOf } from "./stand-of.ts";
+import { useWorkWords } from "./work-words.ts";
 
 /** What is written next is: an answer, the first words of a thread, or other words of one's own. */
 export interface Answering {

@@ -11,7 +11,7 @@ import { useParts } from "../app-parts.tsx";
 import { useLanguage, useText } from "../language.tsx";
 import { ErrorWords } from "../problem.tsx";
 import { useServerNow } from "../server-clock.ts";
-import { lettersOf, plainOf } from "./mention.ts";
+import { lettersOf, othersOf, plainOf } from "./mention.ts";
 import { MessageRoles } from "./message-roles.tsx";
 import { Portrait } from "./message-row.tsx";
 import { ROOM_KEYS, type PageSpeaker } from "./room-data.ts";
@@ -19,6 +19,8 @@ import { OnlineDot, UnreadMark } from "./room-list.tsx";
 import { MuteRoom } from "./room-notices.tsx";
 import { agoOf, useWorkWords } from "./work-words.ts";
 import { othersOf } from "./use-presence.ts";
+import { agoOf } from "./stand-of.ts";
+import { useWorkWords } from "./work-words.ts";
 import { useAgents, useSpeaker, useThreads } from "./use-rooms.ts";
 
 /**

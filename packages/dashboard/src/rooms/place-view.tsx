@@ -22,6 +22,7 @@ import { useLanguage, useText } from "../language.tsx";
 import type { Side } from "../side.ts";
 import { ErrorWords } from "../problem.tsx";
 import { whenOf } from "../when.ts";
+import { othersOf, type Others } from "./mention.ts";
 import { MessageLog, type Goal } from "./message-log.tsx";
 import type { Answering } from "./message-deeds.tsx";
 import { mayWrite } from "./message-row.tsx";
@@ -31,7 +32,7 @@ import { PlatformIcon, platformName } from "./platform.tsx";
 import { namesOf, type PageSpeaker } from "./room-data.ts";
 import { OnlineDot } from "./room-list.tsx";
 import { unseenOf } from "./room-posts.ts";
-import { othersOf, usePresence, type Others } from "./use-presence.ts";
+import { usePresence } from "./use-presence.ts";
 import { useWorkWords, type WorkWords } from "./work-words.ts";
 import { useAgents, useSpeaker } from "./use-rooms.ts";
 

@@ -1,4 +1,6 @@
 import type { RoomMessage } from "dure/client";
+import { whenOf } from "../when.ts";
+import type { Language } from "../words.ts";
 
 /** Longest time between two messages that stand under one name, milliseconds. */
 const TOGETHER_MS = 5 * 60_000;
@@ -25,4 +27,23 @@ export function standOf(
     message.replyTo === null;
 
   return isSame && message.at - before.at < TOGETHER_MS ? "same-name" : "own-name";
+}
+
+const NOW = { ko: "방금", en: "just now" } as const;
+const STEPS = [
+  { unit: "minute", ms: 60_000, until: 60 },
+  { unit: "hour", ms: 3_600_000, until: 24 },
+  { unit: "day", ms: 86_400_000, until: 7 },
+] as const;
+
+/** How long ago a moment was, `2분 전`; the date, when that is more than a week. */
+export function agoOf(moment: number, language: Language, now: number): string {
+  const ms = Math.max(0, now - moment);
+  if (ms < 60_000) return NOW[language];
+  const words = new Intl.RelativeTimeFormat(language);
+  for (const { unit, ms: one, until } of STEPS) {
+    const count = Math.floor(ms / one);
+    if (count < until) return words.format(-count, unit);
+  }
+  return whenOf(moment, language, now);
 }

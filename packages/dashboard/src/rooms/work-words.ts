@@ -1,6 +1,4 @@
 import { useLanguage } from "../language.tsx";
-import { whenOf } from "../when.ts";
-import type { Language } from "../words.ts";
 
 const ko = {
   composer: {
@@ -17,7 +15,6 @@ const ko = {
     elsewhere: (adapter: string) => `이 방은 ${adapter}에 있어요. 글은 그곳에서 써 주세요.`,
     closed: "닫힌 방에는 쓸 수 없어요.",
   },
-  now: "방금",
   writing: (names: readonly string[], more: number) => `${listedKo(names, more)} 작성 중…`,
   here: {
     title: "지금 보는 사람",
@@ -125,7 +122,6 @@ const en: WorkWords = {
     elsewhere: (adapter) => `This room is on ${adapter}. Write there.`,
     closed: "A closed room takes no messages.",
   },
-  now: "just now",
   writing: (names, more) =>
     `${listedEn(names, more)} ${names.length + more === 1 ? "is" : "are"} writing…`,
   here: { title: "Also here", names: listedEn, more: (count) => `and ${count} more` },
@@ -202,22 +198,4 @@ const WORDS = { ko, en };
 
 export function useWorkWords(): WorkWords {
   return WORDS[useLanguage().language];
-}
-
-const STEPS = [
-  { unit: "minute", ms: 60_000, until: 60 },
-  { unit: "hour", ms: 3_600_000, until: 24 },
-  { unit: "day", ms: 86_400_000, until: 7 },
-] as const;
-
-/** How long ago a moment was, `2분 전`; the date, when that is more than a week. */
-export function agoOf(moment: number, language: Language, now: number): string {
-  const ms = Math.max(0, now - moment);
-  if (ms < 60_000) return WORDS[language].now;
-  const words = new Intl.RelativeTimeFormat(language);
-  for (const { unit, ms: one, until } of STEPS) {
-    const count = Math.floor(ms / one);
-    if (count < until) return words.format(-count, unit);
-  }
-  return whenOf(moment, language, now);
 }

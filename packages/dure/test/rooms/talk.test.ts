@@ -182,6 +182,7 @@ describe.each(PLATFORM.rows)(
             "누구 차례야?",
           ]) {
             asked.push(await handlersOf(await platform.say(team, text)));
+            await settled(team);
           }
           expect(asked.map((agents) => agents.toSorted())).toEqual([
             ["dajim"],
@@ -290,6 +291,7 @@ describe.each(PLATFORM.rows)(
           await eventually(async () =>
             expect(await participantsOf(team, thread)).toEqual(["eden", "ruda", "seum"]),
           );
+          await settled(team);
           const later = await platform.say(team, "멘션 없이 한마디", { thread });
 
           expect(await rolesOf(team, joining)).toEqual({
