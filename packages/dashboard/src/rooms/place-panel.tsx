@@ -17,8 +17,6 @@ import { Portrait } from "./message-row.tsx";
 import { ROOM_KEYS, type PageSpeaker } from "./room-data.ts";
 import { OnlineDot, UnreadMark } from "./room-list.tsx";
 import { MuteRoom } from "./room-notices.tsx";
-import { agoOf, useWorkWords } from "./work-words.ts";
-import { othersOf } from "./use-presence.ts";
 import { agoOf } from "./stand-of.ts";
 import { useWorkWords } from "./work-words.ts";
 import { useAgents, useSpeaker, useThreads } from "./use-rooms.ts";
