@@ -175,9 +175,10 @@ describe("a message", { timeout: 60_000 }, () => {
     await page.getByRole("log").focus();
     await page.keyboard.press("k");
     await page.keyboard.press("t");
-    await page.getByRole("region", { name: "고른 메시지" }).waitFor();
+    await page.getByText("스레드에서 이어 가기").waitFor();
     await page.keyboard.press("Escape");
-    await page.getByRole("region", { name: "고른 메시지" }).waitFor({ state: "detached" });
+    await page.getByText("스레드에서 이어 가기").waitFor({ state: "detached" });
+    await page.getByRole("log").focus();
     await page.keyboard.press("?");
     await page.getByRole("dialog").getByText("고른 메시지에 답장하기").waitFor();
   });
@@ -202,7 +203,10 @@ async function withLongRoom(page: Page): Promise<void> {
     buttons: null,
     at: Date.UTC(2026, 10, 20) + seq * 600_000,
     edited_at: null,
+    deleted_at: null,
     roles: [],
+    reactions: [],
+    thread: null,
   });
   await page.route(/\/v1\/rooms\/web(?::|%3A)quiet\/messages/, async (route) => {
     const query = new URL(route.request().url()).searchParams;
