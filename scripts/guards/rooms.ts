@@ -297,9 +297,9 @@ export const ROOM_GUARDS: readonly Guard[] = [
   {
     id: "write_message.handling-once",
     at: { sql: "write_message" },
-    find: "behind text, wait_ms double precision)\n  on conflict do nothing;",
+    find: "rest_ms double precision\n  )\n  on conflict do nothing;\n  perform dure.gather_more",
     replace:
-      "behind text, wait_ms double precision)\n  on conflict (id) do update set state = 'waiting';",
+      "rest_ms double precision\n  )\n  on conflict (id) do update set state = 'waiting';\n  perform dure.gather_more",
     tests: roomSql("the work that a message makes for an agent is made once"),
     why: "a message is answered again when it is heard again",
   },
@@ -314,8 +314,8 @@ export const ROOM_GUARDS: readonly Guard[] = [
   {
     id: "talk.hear.closed",
     at: { file: `${ROOMS}/talk.ts` },
-    find: 'if (!known && place.state === "closed") { throw',
-    replace: 'if (!known && place.name === "") { throw',
+    find: 'if (!known && found.state === "closed") { throw',
+    replace: 'if (!known && found.name === "") { throw',
     tests: input("a closed place cannot be resumed or written in"),
     why: "people write where no one is any more",
   },
@@ -357,8 +357,8 @@ export const ROOM_GUARDS: readonly Guard[] = [
   {
     id: "handling.start.order",
     at: { sql: "start_handlings" },
-    find: "where session = v_session and state <> 'done' order by created_at, id limit 1 for update;",
-    replace: "where session = v_session and state <> 'done' order by id limit 1 for update;",
+    find: "and not dure.handling_gathers(h) order by created_at, id limit 1 for update;",
+    replace: "and not dure.handling_gathers(h) order by id limit 1 for update;",
     tests: roomSql("the first is given first, and the next when it has ended"),
     why: "an agent answers the second message before the first",
   },
@@ -405,8 +405,8 @@ export const ROOM_GUARDS: readonly Guard[] = [
   {
     id: "handling.start.behind",
     at: { sql: "handling_may_start" },
-    find: "where b.id = h.behind and b.state = 'done')",
-    replace: "where b.id = h.behind)",
+    find: "where b.id = h.behind and coalesce(lead.state, b.state) = 'done'))",
+    replace: "where b.id = h.behind))",
     tests: roomSql("a second agent's starts at its time"),
     why: "the second of two agents does not know what the first has said",
   },
