@@ -328,12 +328,9 @@ export class Talk {
       return this.#setting.store.messageAt(place.adapter, heard.platformId, tx);
     }
     if (heard.clientId === undefined) return undefined;
-    await tx.query(FORGET_CLIENT_ID, [place.id, heard.author, heard.clientId]);
-    const [row] = await tx.query<{ message: string }>(CLIENT_MESSAGE, [
-      place.id,
-      heard.author,
-      heard.clientId,
-    ]);
+    const key = [place.id, heard.author, heard.clientId];
+    await tx.query(FORGET_CLIENT_ID, key);
+    const [row] = await tx.query<{ message: string }>(CLIENT_MESSAGE, key);
     return row && this.#setting.store.message(row.message, tx);
   }
 
