@@ -69,6 +69,8 @@ export function MuteRoom({ who, place }: { who: PageSpeaker; place: Room }): Rea
         variant="subtle"
         color="gray"
         size="compact-sm"
+        fw={400}
+        ms={-8}
         loading={change.isPending}
         onClick={() => change.mutate(() => own.mute(place.id, { isMuted: !isMuted }))}
       >

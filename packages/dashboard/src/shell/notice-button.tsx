@@ -41,6 +41,7 @@ export function NoticeButton({ children }: { children?: ReactNode }): ReactNode 
           variant="subtle"
           color="gray"
           size="compact-sm"
+          fw={400}
           loading={turn.isPending}
           onClick={() => turn.mutate()}
         >
