@@ -28,7 +28,7 @@ export interface Structure {
 
 /** A little above what the tree has; each of them is lowered when the tree allows it. */
 const LIMITS: Structure = {
-  lines: 243_400,
+  lines: 244_900,
   dashboardLines: 33_500,
   styleLines: 3_000,
   scriptLines: 16_640,
