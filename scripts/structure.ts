@@ -28,7 +28,7 @@ export interface Structure {
 
 /** A little above what the tree has; each of them is lowered when the tree allows it. */
 const LIMITS: Structure = {
-  lines: 247_600,
+  lines: 248_000,
   dashboardLines: 34_000,
   styleLines: 3_000,
   scriptLines: 16_740,

@@ -108,7 +108,7 @@ test(
         "낮음 1건",
         "가끔 보면 되는 일",
       ]);
-    const card = page.getByRole("article", { name: "테스트가 계속 실패해요" });
+    const card = page.getByRole("article", { name: "통과 조건을 계속 못 맞춰요" });
     const words = await card.innerText();
     for (const part of [
       "POST /login이 다섯 번째",

@@ -15,7 +15,7 @@ export const en: EscalationsText = {
     general: "A decision is needed",
     blocked: "Work is stuck",
     decision: "Approval needed",
-    test_failure: "Tests keep failing",
+    test_failure: "It keeps failing its acceptance",
     token_exhausted: "Tokens are running out",
     timeout: "Time is over",
     conflict: "Two got in each other's way",

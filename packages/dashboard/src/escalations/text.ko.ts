@@ -16,7 +16,7 @@ export const ko = {
     general: "확인이 필요해요",
     blocked: "막혀서 나아가지 못해요",
     decision: "승인이 필요해요",
-    test_failure: "테스트가 계속 실패해요",
+    test_failure: "통과 조건을 계속 못 맞춰요",
     token_exhausted: "토큰을 거의 다 썼어요",
     timeout: "시간이 다 됐어요",
     conflict: "서로 부딪쳤어요",

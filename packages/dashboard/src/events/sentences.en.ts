@@ -48,6 +48,7 @@ const who = ({ agent }: EventNames, id: string | undefined): string =>
   id === undefined ? "An agent" : agent(id);
 const quote = (text: string): string => (text === "" ? "." : `: “${briefOf(text)}”`);
 const why = (text: string | null | undefined): string => (text ? `: ${briefOf(text)}` : ".");
+const filesOf = (count: number): string => (count === 1 ? "1 file" : `${count} files`);
 const port = (data: { plan: string; port: string }): string =>
   `Port ${data.port} of plan ${data.plan}`;
 const worker = (data: { plan: string; port: string; member: keyof typeof MEMBERS }): string =>
@@ -187,15 +188,21 @@ export const en: Sentences = {
     `${worker(data)} has been silent for ${spanOf(data.silentMs, "en")}.`,
   "worker.waiting": ({ data }) => `${worker(data)} waits for the model's rate limit.`,
   "worker.complete": ({ data }) => `${worker(data)} finished.`,
-  "worker.feedback": ({ data }) =>
-    data.success
+  "worker.feedback": ({ data }) => {
+    if (data.try === 0) {
+      return data.success
+        ? `${port(data)} passes before any work.`
+        : `${port(data)} does not pass yet, as it should be before any work.`;
+    }
+    return data.success
       ? `${port(data)}: all ${data.total} tests passed.`
-      : `${port(data)}: ${data.failed} of ${data.total} tests failed.`,
+      : `${port(data)}: ${data.failed} of ${data.total} tests failed.`;
+  },
   "direct.message": ({ data }) =>
     `Port ${data.port}: ${MEMBERS[data.from]} spoke to ${MEMBERS[data.to]}.`,
 
   "merge.ready": ({ data }) => `${data.ports.length} results of plan ${data.plan} can be merged.`,
   "merge.conflict": ({ data }) =>
-    `Merging plan ${data.plan} met conflicts in ${data.paths.length} files.`,
+    `Merging plan ${data.plan} met conflicts in ${filesOf(data.paths.length)}.`,
   "merge.done": ({ data }) => `The results of plan ${data.plan} were merged.`,
 };

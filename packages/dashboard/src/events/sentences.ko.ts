@@ -199,10 +199,16 @@ export const ko: Sentences = {
   "worker.stalled": ({ data }) => `${worker(data)} ${spanOf(data.silentMs, "ko")} 동안 조용해요.`,
   "worker.waiting": ({ data }) => `${worker(data)} 모델의 사용 한도가 풀리기를 기다려요.`,
   "worker.complete": ({ data }) => `${worker(data)} 일을 마쳤어요.`,
-  "worker.feedback": ({ data }) =>
-    data.success
+  "worker.feedback": ({ data }) => {
+    if (data.try === 0) {
+      return data.success
+        ? `${port(data)}의 통과 조건은 시작할 때 이미 맞아요.`
+        : `${port(data)}의 통과 조건은 아직 안 맞아요. 시작할 때는 그래야 해요.`;
+    }
+    return data.success
       ? `${port(data)}의 테스트 ${data.total}개가 모두 통과했어요.`
-      : `${port(data)}의 테스트 ${data.total}개 가운데 ${data.failed}개가 통과하지 못했어요.`,
+      : `${port(data)}의 테스트 ${data.total}개 가운데 ${data.failed}개가 통과하지 못했어요.`;
+  },
   "direct.message": ({ data }) =>
     `포트 ${data.port}에서 ${subject(MEMBERS[data.from])} ${MEMBERS[data.to]}에게 말했어요.`,
 

@@ -34,6 +34,10 @@ export const BECAUSES_EN: BecauseTexts = {
     says: "The set-up command failed.",
     hint: "Run the command yourself in a fresh clone.",
   },
+  HOST_REFUSED: {
+    says: "A command asked for a host that it may not reach.",
+    hint: "Allow the host in the plan, or in .dure/project.yaml of the repository.",
+  },
   WORKER_NOT_STARTED: {
     says: "The worker could not be started.",
     hint: "Check the command in the plan and that it is installed.",

@@ -132,9 +132,14 @@ function DraftHead({ draft }: { draft: PlanDraft }): ReactNode {
         <h1>{words.title}</h1>
       </div>
       {goal !== "" && <p className="verbatim">{goal}</p>}
-      <p className="soft small">{words.changed(updatedBy, whenOf(updatedAt, language))}</p>
+      <p className="soft small">{words.changed(nameIn(updatedBy), whenOf(updatedAt, language))}</p>
     </header>
   );
+}
+
+/** A caller without a token is known by its address, which says nothing to a person. Pure. */
+function nameIn(who: string): string | undefined {
+  return /^[\d.]+$|:/.test(who) ? undefined : who;
 }
 
 function Open({ open }: { open: readonly string[] }): ReactNode {

@@ -6,7 +6,7 @@ export const en: DraftText = {
   listOf: (goal, questions) =>
     questions === 0 ? goal : `${goal} · ${questions} ${questions === 1 ? "question" : "questions"}`,
   untitled: "Draft from a text",
-  changed: (who, when) => `Changed by ${who}, ${when}.`,
+  changed: (who, when) => (who === undefined ? `Changed ${when}.` : `Changed by ${who}, ${when}.`),
   gone: "There is no such draft",
   goneHint: "It was removed, or its address is wrong.",
   toList: "All plans",

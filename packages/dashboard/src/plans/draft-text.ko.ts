@@ -7,7 +7,8 @@ export const ko = {
   listOf: (goal: string, questions: number) =>
     questions === 0 ? goal : `${goal} · 답할 질문 ${questions}개`,
   untitled: "글에서 만든 초안",
-  changed: (who: string, when: string) => `${when}에 ${who}님이 바꿨어요.`,
+  changed: (who: string | undefined, when: string) =>
+    who === undefined ? `${when}에 바꿨어요.` : `${when}에 ${who}님이 바꿨어요.`,
   gone: "이 초안은 없어요",
   goneHint: "지워졌거나 주소가 잘못됐어요.",
   toList: "계획 목록",

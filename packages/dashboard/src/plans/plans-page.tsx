@@ -32,6 +32,12 @@ import { useDrafts } from "./use-drafts.ts";
 export function PlansPage(): ReactNode {
   const text = useText();
   const files = usePlanFiles();
+  const { filters } = useRunFilters();
+  const runs = useRunList(filters.status);
+  // What goes on is looked at more often than what could be begun.
+  const hasRuns =
+    filters.status !== undefined || runs.data?.pages.some(({ items }) => items.length > 0);
+  const isFirst = !runs.isPending && hasRuns === true;
   useRunListNews();
   useEffect(() => {
     document.title = `${text.plans.pageTitle} · dure`;
@@ -43,10 +49,15 @@ export function PlansPage(): ReactNode {
         <h1>{text.plans.pageTitle}</h1>
         <p className="soft">{text.plans.lead}</p>
       </header>
-      <PlanFiles files={files} />
-      <div hidden={files.isPending /* it would be moved by the files */}>
-        <Runs />
+      {isFirst && <Runs key="runs" />}
+      <div key="files" hidden={runs.isPending /* the runs would move it */}>
+        <PlanFiles files={files} />
       </div>
+      {!isFirst && (
+        <div key="no-runs" hidden={files.isPending /* it would be moved by the files */}>
+          <Runs />
+        </div>
+      )}
     </div>
   );
 }

@@ -6,6 +6,9 @@ import { DureError, messageOf } from "../kernel/errors.ts";
 import { planFilesIn, readPlanFile } from "../plans/plan-folder.ts";
 import { contractProblems, ownershipOf, ownershipWarnings } from "../plans/plan-ownership.ts";
 import type { Plan } from "../plans/plan.ts";
+import type { Project } from "../plans/project/project.ts";
+import { readProject } from "../plans/project/read-project.ts";
+import { AUTO_SETUP } from "../plans/project/settle-setup.ts";
 import { NamedRepositories, shownRepository } from "../plans/runs/named-repositories.ts";
 import { TeamGuard } from "../plans/runs/team-guard.ts";
 import { Git } from "../plans/workspace/git.ts";
@@ -16,6 +19,7 @@ import { childEnvironment } from "../team/environment.ts";
 import { repositoriesOf, runsFromElsewhere } from "../team/repositories.ts";
 import { agentsOf, checkAgents } from "./doctor/agents.ts";
 import type { Finding } from "./doctor/finding.ts";
+import { projectLines } from "./task-ground.ts";
 import { EXIT, type ExitCode, type Output } from "./output.ts";
 
 /** Files without an owner that are listed. */
@@ -27,6 +31,8 @@ const UNNAMED_HINT =
 /** What a plan means for the files that it starts from. */
 interface CheckedBase {
   readonly commit: string;
+  /** Of a plan with `setup: auto`: what its repository says. */
+  readonly project?: Project | undefined;
   /** At most {@link UNOWNED_SHOWN}; `unownedCount` counts all. */
   readonly unowned: readonly string[];
   readonly unownedCount: number;
@@ -151,8 +157,12 @@ async function repositoriesFor(
   });
 }
 
-function printBase({ warnings, unowned, unownedCount }: CheckedBase, output: Output): void {
+function printBase(
+  { project, warnings, unowned, unownedCount }: CheckedBase,
+  output: Output,
+): void {
   const { plans: words, said } = output.words;
+  for (const line of project ? projectLines(project, words) : []) output.line(`     ${line}`);
   for (const { message } of warnings) {
     output.line(`${output.colors.yellow(words.check.look)} ${said(message)}`);
   }
@@ -174,6 +184,7 @@ async function checkBase(
 }> {
   let commit: string;
   let files: string[];
+  let project: Project | undefined;
 
   try {
     const { signal } = new AbortController();
@@ -187,6 +198,7 @@ async function checkBase(
     const repository = await Repository.open(folder, { git });
     commit = await repository.resolve(plan.base);
     files = (await repository.listFiles(commit)).map(({ path: listed }) => listed);
+    if (plan.setup === AUTO_SETUP) project = await readProject(repository, commit, {});
   } catch (error) {
     return { problems: [unreadProblem(plan, file, error)] };
   }
@@ -202,12 +214,16 @@ async function checkBase(
     problems,
     base: {
       commit,
+      project,
       unowned: unowned.slice(0, UNOWNED_SHOWN),
       unownedCount: unowned.length,
       warnings,
     },
   };
 }
+
+/** Which key of a plan leads to what is wrong with its repository. */
+const KEYS: Readonly<Record<string, string>> = { BASE_UNKNOWN: "base", PROJECT_INVALID: "setup" };
 
 /** Why the plan cannot run: its files cannot be read. Pure. */
 function unreadProblem({ repository }: Plan, file: string, error: unknown): Problem {
@@ -216,7 +232,7 @@ function unreadProblem({ repository }: Plan, file: string, error: unknown): Prob
 
   return {
     file,
-    key: code === "BASE_UNKNOWN" ? "base" : "repository",
+    key: KEYS[code ?? ""] ?? "repository",
     message: messageOf(error).replace(/\.$/, ""),
     hint: isUnnamed ? UNNAMED_HINT : hint,
   };

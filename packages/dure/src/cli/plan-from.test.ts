@@ -5,7 +5,7 @@ import { Writable } from "node:stream";
 import { expect, onTestFinished, test } from "vitest";
 import type { DureClient, NewDraft, PlanDraft } from "../client/index.ts";
 import { Output } from "./output.ts";
-import { graphLines, nameIn, planFrom } from "./plan-from.ts";
+import { graphLines, inRepository, nameIn, planFrom } from "./plan-from.ts";
 import { WORDS_EN } from "./words/words.en.ts";
 
 const TEXT = "plan: sessions\nroles: modules\n";
@@ -133,6 +133,14 @@ test("a person edits the file, looks again, and starts what it says then", async
   await from(path.join(folder, "x.yaml"));
 
   expect(started).toEqual([`x.yaml: ${TEXT}`]);
+});
+
+test("a plan that was drafted for another repository names it, and keeps the one that it names", () => {
+  expect(inRepository(TEXT, undefined)).toBe(TEXT);
+  expect(inRepository(`# note\n${TEXT}`, "/srv/my shop")).toBe(
+    '# note\nplan: sessions\nrepository: "/srv/my shop"\nroles: modules\n',
+  );
+  expect(inRepository(`${TEXT}repository: shop\n`, "/srv/other")).toBe(`${TEXT}repository: shop\n`);
 });
 
 test("a plan without a name that a file can have is called draft", () => {

@@ -74,9 +74,10 @@ async function answersTo(
 
 /** Never over a file that is there: the next free name is taken. */
 async function writeDraft(
-  { text }: PlanDraft,
-  { folder, out }: Pick<PlanFrom, "folder" | "out">,
+  draft: PlanDraft,
+  { folder, out, repository }: Pick<PlanFrom, "folder" | "out" | "repository">,
 ): Promise<string> {
+  const text = inRepository(draft.text, repository);
   const plans = path.join(folder, "plans");
   const wanted = out === undefined ? path.join(plans, `${nameIn(text)}.yaml`) : path.resolve(out);
 
@@ -93,6 +94,12 @@ async function writeDraft(
     }
   }
   throw unwritten(wanted, new Error(`${MOST_FILES} files of this name are there`));
+}
+
+/** The text with the repository that it was drafted for, so that it runs there again. Pure. */
+export function inRepository(text: string, repository: string | undefined): string {
+  if (repository === undefined || /^repository:/m.test(text)) return text;
+  return text.replace(/^plan:.*$/m, (line) => `${line}\nrepository: ${JSON.stringify(repository)}`);
 }
 
 /** The name that a text of a plan gives itself, as a file may be called. Pure. */

@@ -200,7 +200,7 @@ export function printReport(run: RunDetail, output: Output): void {
   const { report } = run;
   if (!report || !isRunOver(run.status)) return;
 
-  const { plans, reason } = output.words;
+  const { plans, reason, said } = output.words;
   const { status: words } = plans;
   for (const { path, ports, solvedBy } of report.conflicts) {
     output.line(words.conflict(path, ports, solvedBy));
@@ -216,6 +216,7 @@ export function printReport(run: RunDetail, output: Output): void {
   }
   for (const { port, because } of report.missing) {
     output.line(words.missing(port, reason(because)));
+    if (because.hint !== undefined) output.line(`  ${said(because.hint)}`);
   }
   if (report.branch !== undefined) {
     output.line(words.branch(report.branch));

@@ -39,6 +39,8 @@ export function planOfTask(task: Task): TaskPlan {
   const plan = {
     plan: name,
     roles: "modules",
+    setup: "auto",
+    preflight: true,
     ...limitsOf(tries),
     workers: { default: worker },
     ports: [

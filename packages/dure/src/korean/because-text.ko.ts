@@ -34,6 +34,10 @@ export const BECAUSES_KO: BecauseTexts = {
     says: "준비 명령이 실패했어요.",
     hint: "새로 받은 저장소에서 그 명령을 직접 돌려 보세요.",
   },
+  HOST_REFUSED: {
+    says: "연결하면 안 되는 호스트에 연결하려고 했어요.",
+    hint: "계획이나 저장소의 `.dure/project.yaml`에서 그 호스트를 허용해 주세요.",
+  },
   WORKER_NOT_STARTED: {
     says: "작업자를 켜지 못했어요.",
     hint: "계획에 적은 명령과 설치를 확인해 주세요.",

@@ -20,6 +20,18 @@ export const COMMAND_SENTENCES_KO: readonly SentenceForm[] = [
   ["unknown option '{0}'", "`{0}` 옵션이 없어요."],
   ["missing required argument '{0}'", "`{0}` 자리에 들어갈 값이 없어요."],
   ["option '{0}' argument missing", "`{0}` 옵션 뒤에 값이 없어요."],
+  ["A task needs {0}: its repository does not say it.", "{0} 옵션이 필요해요. 저장소에도 없어요."],
+
+  [
+    "Give it here, or commit it to .dure/project.yaml of the repository: {0}",
+    "여기에 적거나, 저장소의 `.dure/project.yaml`에 커밋해 주세요: `{0}`",
+  ],
+
+  [
+    "Once: npx dure init ~/dure-team --yes, then npx dure dev --dir ~/dure-team. Then the same here with --dir ~/dure-team.",
+    "처음 한 번 `npx dure init ~/dure-team --yes`와 `npx dure dev --dir ~/dure-team`을 해 주세요. 그다음 여기서 같은 명령에 `--dir ~/dure-team`을 붙여 주세요.",
+  ],
+
   ["required option '{0}' not specified", "`{0}` 옵션이 꼭 필요해요."],
 
   [

@@ -91,6 +91,7 @@ export const ERROR_WORDS_KO: Readonly<Record<string, string>> = {
   ESCALATION_NOT_YOURS: "이 확인 요청에는 다른 사람이 답해야 해요.",
 
   // --- plans and runs
+  PROJECT_INVALID: "저장소의 `.dure/project.yaml`에 고칠 곳이 있어요.",
   PLAN_INVALID: "계획 파일에 고칠 곳이 있어요.",
   PLAN_UNKNOWN: "이런 계획이 없어요.",
   DRAFT_EMPTY: "모델이 아무것도 제안하지 않았어요. 다시 시도해 주세요.",
@@ -411,6 +412,7 @@ export const ERROR_WORDS_KO: Readonly<Record<string, string>> = {
   OUTBOX_EXHAUSTED: "여러 번 보냈지만 도착하지 않았어요.",
   TURN_DIVERGED_UNDONE: "처리하던 중에 서비스가 바뀌어서 끝내지 못했어요. 다시 시도해 주세요.",
   ACCEPTANCE_NOT_RUN: "통과 테스트에 필요한 프로그램이 없어요. 준비 명령에서 설치해 주세요.",
+  HOST_REFUSED: "연결하면 안 되는 호스트에 연결하려고 했어요. 계획에서 허용해 주세요.",
   WORKER_ASKED_TOO_MUCH: "작업자가 허락을 너무 많이 물어봤어요. 덜 묻는 모드로 바꿔 주세요.",
   WORKER_BUDGET: "돈의 예산을 다 썼어요. 예산을 늘리거나 내일까지 기다려 주세요.",
   WORKER_DIED: "작업자의 프로그램이 꺼졌어요. 다음 시도에서 새로 켜요.",

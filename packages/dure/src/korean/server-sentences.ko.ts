@@ -54,6 +54,11 @@ export const SENTENCES_KO: readonly SentenceForm[] = [
   ],
 
   [
+    "`{0}` needs a program that is not there, or cannot be run: {1} The set-up was `{2}`.",
+    "`{0}` 명령에 필요한 프로그램이 없거나 실행할 수 없어요: {1}. 준비 명령은 `{2}`이었어요.",
+  ],
+
+  [
     "`{0}` needs a program that is not there, or cannot be run: {1}",
     "`{0}` 명령에 필요한 프로그램이 없거나 실행할 수 없어요: {1}",
   ],
@@ -61,6 +66,31 @@ export const SENTENCES_KO: readonly SentenceForm[] = [
   [
     "Install it in the plan's setup, or commit it; then retry. A hint goes to the next try.",
     "계획의 준비 명령에서 설치하거나 커밋한 뒤 다시 시도해 주세요. 힌트는 다음 시도에 전해져요.",
+  ],
+
+  [
+    "Install it in the setup (setup of the plan, or of .dure/project.yaml in the repository), or commit it; then retry.",
+    "계획이나 저장소의 `.dure/project.yaml`에 있는 준비 명령(`setup`)에서 설치하거나 커밋한 뒤 다시 시도해 주세요.",
+  ],
+
+  [
+    "The set-up asked for {0}, which it may not reach.",
+    "준비 명령이 연결하면 안 되는 {0}에 연결하려고 했어요.",
+  ],
+
+  [
+    "The acceptance asked for {0}, which it may not reach.",
+    "통과 조건이 연결하면 안 되는 {0}에 연결하려고 했어요.",
+  ],
+
+  [
+    "Allow it in the plan, network: {0}, or setup_hosts: {1} in .dure/project.yaml.",
+    "계획에서 `network: {0}`로 허용하거나, `.dure/project.yaml`에 `setup_hosts: {1}`을 적어 주세요.",
+  ],
+
+  [
+    "Allow it in the plan, network: {0}. What it fetches may belong into the setup.",
+    "계획에서 `network: {0}`로 허용해 주세요. 받아 오는 것은 준비 명령(`setup`)에 두는 편이 좋아요.",
   ],
 
   ["It needs {0}, which failed.", "이 포트에 필요한 {0} 포트가 실패했어요."],
@@ -97,6 +127,7 @@ export const SENTENCES_KO: readonly SentenceForm[] = [
 
   ["The set-up ended with the end of its time.", "준비 명령의 시간이 다 됐어요."],
   ["The set-up ended with too much output.", "준비 명령의 출력이 너무 많아요."],
+  ["The set-up ended with exit code {0}: {1}", "준비 명령이 종료 코드 {0}(으)로 끝났어요: {1}"],
   ["The set-up ended with exit code {0}.", "준비 명령이 종료 코드 {0}(으)로 끝났어요."],
   ["The set-up ended with the signal {0}.", "준비 명령이 {0} 신호로 끝났어요."],
   ["The set-up ended with {0}.", "준비 명령이 실패했어요: {0}"],
@@ -271,6 +302,11 @@ export const SENTENCES_KO: readonly SentenceForm[] = [
   [
     "dure runs no filters. Run git merge by hand on {0}. Nothing was changed.",
     "dure는 필터를 돌리지 않아요. {0} 브랜치에서 직접 `git merge` 해 주세요. 바뀐 것은 없어요.",
+  ],
+
+  [
+    "The result and {0} changed the same lines of {1} file: {2}.",
+    "결과와 {0} 브랜치가 파일 {1}개의 같은 줄을 바꿨어요: {2}",
   ],
 
   [

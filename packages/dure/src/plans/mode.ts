@@ -99,7 +99,8 @@ function decideAuto(
     conditions.some((condition) => condition.code === code && condition.holds);
   const isWide = holds("independent-ports");
   if (holds("few-files") && !isWide) {
-    const because = `${facts.files} files are fewer than ${bounds.fewFiles}`;
+    const files = facts.files === 1 ? "1 file is" : `${facts.files} files are`;
+    const because = `${files} fewer than ${bounds.fewFiles}`;
     return { mode: "in-order", oneContext: true, because };
   }
   const needed = isWide ? SAFE : [...LARGE, ...SAFE];

@@ -137,7 +137,7 @@ function settle(draft: PlanDraft): Plan {
     name: draft.plan,
     ...defined({ repository }),
     base: draft.base ?? "HEAD",
-    ...defined({ setup, integration }),
+    ...defined({ setup, preflight: draft.preflight === true || undefined, integration }),
     roles: rolesOf(draft.roles),
     limits,
     isolation: draft.isolation === "audit" ? "audit" : "enforced",

@@ -89,7 +89,7 @@ const glob = z
       });
     }
   });
-const globs = z
+export const globs = z
   .array(glob, { error: "must be a list of patterns such as [src/api/**]" })
   .max(MAX_PATTERNS, { error: `must be at most ${MAX_PATTERNS} patterns` });
 
@@ -192,7 +192,10 @@ export const planSchema = settings({
   /** Folder of the repository, from the folder of the plan. Default: that of the team. */
   repository: line(1_000, "the path of a folder").optional(),
   base: gitRef.optional(),
+  /** `auto`: as the files of the repository say. */
   setup: command.optional(),
+  /** Whether the acceptance is tried before anything is paid. */
+  preflight: yesOrNo.optional(),
   integration: command.optional(),
   roles: z.union(
     [

@@ -18,8 +18,10 @@ export interface Plan {
   readonly repository?: string;
   /** What the work starts from: a branch, a tag or a commit. Default `HEAD`. */
   readonly base: string;
-  /** A shell command that runs once in each worktree. */
+  /** A shell command that runs once in each worktree. Of a plan that has not begun it may be `auto`. */
   readonly setup?: string;
+  /** Each port's acceptance runs once before its first worker begins. Default: it does not. */
+  readonly preflight?: true;
   /** A shell command that runs on the merged tree. */
   readonly integration?: string;
   readonly roles: RoleSet;

@@ -39,6 +39,7 @@ import { readOfflineScript, type OfflineScript } from "../plans/workers/offline-
 import { PlanThreads } from "../plans/threads/plan-threads.ts";
 import { Git } from "../plans/workspace/git.ts";
 import { TeamFiles } from "../plans/workspace/team-files.ts";
+import { type SettleSetup, settleSetup } from "../plans/project/settle-setup.ts";
 import { Repository } from "../plans/workspace/repository.ts";
 import { paidAgent } from "../plans/agents/paid-agent.ts";
 import { costScopeOf, payForAgent } from "./agent-pay.ts";
@@ -93,7 +94,8 @@ export function openPlans(
   const signatures = new Outlines({ logger: parts.logger, clock: parts.clock }).of;
   const limits = { taskMs: planMs, waitMs: 2 * planMs };
   const threads = new PlanThreads({ clock, limits });
-  const shared = { git, network, signatures, threads };
+  const settle = settleSetup({ git, network, npmrc: ownNpmrc });
+  const shared = { git, network, signatures, threads, settle };
   // Runs are led only later, when the library is there.
   const runs = runsOf(team, parts, shared, (run, how) => library.whyRefused(run, how));
 
@@ -112,6 +114,7 @@ export function openPlans(
     }),
     approvals: { database: parts.database, rule: team.config.plans?.merge },
     network,
+    settle,
     mayLeave: team.config.plans?.mayLeave,
     clock,
     env,
@@ -125,6 +128,15 @@ export function openPlans(
   return { library, runs, threads };
 }
 
+/** Undefined: there is none, or it cannot be read. */
+function ownNpmrc(): string | undefined {
+  try {
+    return readFileSync(path.join(homedir(), ".npmrc"), "utf8").slice(0, 65_536);
+  } catch {
+    return undefined;
+  }
+}
+
 function plansFolder({ folder }: LoadedTeam): string {
   return path.join(folder, "plans");
 }
@@ -135,10 +147,11 @@ function runsOf(
   shared: Pick<WorkParts, "git" | "threads"> & {
     readonly network: NetworkFacts;
     readonly signatures: ReadSignatures;
+    readonly settle: SettleSetup;
   },
   whyRefused: RunsOptions["whyRefused"],
 ): Runs {
-  const { git, threads, network, signatures } = shared;
+  const { git, threads, network, signatures, settle } = shared;
   const { database, notifications, events, lease, leases, inbox, clock, logger } = parts;
   const { home, host, env, remote } = parts;
   const common = { database, notifications, inbox, clock, logger, home };
@@ -175,6 +188,7 @@ function runsOf(
     leases,
     host,
     whyRefused,
+    settle,
     elsewhere: remote === undefined ? undefined : elsewhere({ ...away, remote }),
     resolveBase: async (folder, base, { signal }) => {
       const opened = await Repository.open(folder, { git, signal });

@@ -16,6 +16,8 @@ import {
   type OpenSandboxOptions,
   type Sandbox,
 } from "../../src/plans/sandbox/sandbox.ts";
+import type { NetworkPolicies } from "../../src/plans/network-needs.ts";
+import { settleSetup } from "../../src/plans/project/settle-setup.ts";
 import { PlanThreads } from "../../src/plans/threads/plan-threads.ts";
 import { Git } from "../../src/plans/workspace/git.ts";
 import { Repository } from "../../src/plans/workspace/repository.ts";
@@ -117,6 +119,8 @@ export interface RealRunsOptions {
   /** Stands for what a trial process shows on another machine. */
   readonly prove?: OpenSandboxOptions["prove"];
   readonly logger?: Logger;
+  /** `plans.network` of the team. */
+  readonly network?: NetworkPolicies;
   /** Name of the machine. Default: host-1. */
   readonly host?: string;
   /**
@@ -180,6 +184,11 @@ export async function startRealRuns(options: RealRunsOptions): Promise<TestRuns>
         const repository = await Repository.open(folder, { git, signal });
         return { commit: await repository.resolve(base, { signal }), repository: repository.root };
       },
+      settle: settleSetup({
+        git,
+        network: { team: options.network ?? {}, env: process.env },
+        npmrc: () => undefined,
+      }),
       work: (about) => {
         const parts: WorkParts = {
           database: runs.current!.database,
@@ -206,6 +215,7 @@ export async function startRealRuns(options: RealRunsOptions): Promise<TestRuns>
           worker: (spec) =>
             options.worker?.(spec) ?? openedFor(spec) ?? new OfflineWorker({ script, clock }),
           env: process.env,
+          teamNetwork: options.network,
           userHome: options.userHome,
           remote: options.remote?.address,
           ...(options.hookUrl && { hookUrl: options.hookUrl }),

@@ -4,6 +4,14 @@ import type { RunPhase, StepKind } from "../../kernel/plans.ts";
 
 const many = (count: number, one: string): string => `${count} ${count === 1 ? one : `${one}s`}`;
 
+/** What the acceptance came to before any work. */
+function atBase({ success, passed, total }: Feedback): string {
+  if (success) return "green at the base: it passes before any work";
+  const failed = total - passed;
+  const tests = `${failed} of ${many(total, "test")} ${failed === 1 ? "fails" : "fail"}, as expected`;
+  return `red at the base: ${total === 0 ? "no test was counted" : tests}`;
+}
+
 const MEMORY_BOUND = { group: "bounded by the kernel", watched: "watched by dure" };
 const CPU_BOUND = { group: "bounded by the kernel", yields: "given to others first" };
 
@@ -61,6 +69,12 @@ export const PLANS_EN = {
     later: (file: string) => `Later: dure plan run --file ${file}`,
     page: (path: string) => `It is on the dashboard too, as a graph to edit: ${path}`,
     marks: { wrote: "wrote", open: "open", asks: "asks", look: "look" },
+  },
+
+  task: {
+    setup: (command: string, from: string, hosts: string) =>
+      `Set up by ${command} (${from})${hosts === "" ? "" : `, which may reach ${hosts}`}`,
+    unused: (file: string, command: string) => `${file} says ${command}, which is not run`,
   },
 
   check: {
@@ -137,6 +151,7 @@ export const PLANS_EN = {
       return `${who} ${status ?? "ended"}${files}${used}`;
     },
     feedback: (number: number, { success, passed, total }: Feedback) => {
+      if (number === 0) return atBase({ success, passed, total });
       const tests = total === 0 ? "" : `, ${passed} of ${total} tests`;
       return `try ${number}: ${success ? "passed" : "did not pass"}${tests}`;
     },

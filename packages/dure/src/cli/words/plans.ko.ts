@@ -65,6 +65,18 @@ const VALUES: Readonly<Record<string, string>> = { none: "없음", all: "모두"
 
 const memberOf = (member: string): string => MEMBERS[member] ?? member;
 
+/** What the acceptance came to before any work. */
+function atBase({
+  success,
+  passed,
+  total,
+}: Parameters<PlansWords["event"]["feedback"]>[1]): string {
+  if (success) return "시작 지점에서 이미 통과해요";
+  const tests =
+    total === 0 ? "센 테스트가 없어요" : `테스트 ${total}개 가운데 ${total - passed}개가 실패해요`;
+  return `시작 지점에서 통과하지 못해요. ${tests}`;
+}
+
 export const PLANS_KO: PlansWords = {
   ports: (count) => `포트 ${count}개`,
   seconds: (value) => `${value}초`,
@@ -112,6 +124,12 @@ export const PLANS_KO: PlansWords = {
     later: (file) => `나중에 시작하려면: dure plan run --file ${file}`,
     page: (path) => `화면에서 그래프로 보고 고칠 수도 있어요: ${path}`,
     marks: { wrote: "저장", open: "미정", asks: "질문", look: "확인" },
+  },
+
+  task: {
+    setup: (command, from, hosts) =>
+      `준비: ${command} (${from})${hosts === "" ? "" : `, 연결할 수 있는 곳: ${hosts}`}`,
+    unused: (file, command) => `${file}에 ${command} 명령이 있지만 실행하지 않아요`,
   },
 
   check: {
@@ -186,6 +204,7 @@ export const PLANS_KO: PlansWords = {
       return `${who}: ${end}${files}${used}`;
     },
     feedback: (number, { success, passed, total }) => {
+      if (number === 0) return atBase({ success, passed, total });
       const tests = total === 0 ? "" : `, 테스트 ${total}개 가운데 ${passed}개 통과`;
       return `${number}번째 시도: ${success ? "통과했어요" : "통과하지 못했어요"}${tests}`;
     },

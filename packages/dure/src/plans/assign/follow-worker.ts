@@ -1,6 +1,7 @@
 /** Follows a worker until its end, and what it reports. */
 
 import { DureError } from "../../kernel/errors.ts";
+import type { Sandbox } from "../sandbox/sandbox.ts";
 import type {
   Assignment,
   TranscriptEntry,
@@ -48,8 +49,11 @@ export async function followWorker(
   let session: string | undefined;
   signs.note({ kind: "prompt", title: assignment.member, text: assignment.prompt });
   for (const text of heard) signs.note({ kind: "heard", title: "operator", text });
+  const sandbox = noting(assignment.sandbox, (host) =>
+    signs.note({ kind: "refused", title: host, text: "" }),
+  );
   try {
-    for await (const event of worker.run(assignment, { signal })) {
+    for await (const event of worker.run({ ...assignment, sandbox }, { signal })) {
       log = (log + wordsOf(event)).slice(-MAX_LOG);
       for (const entry of entriesOf(event)) signs.note(entry);
       if (event.type === "session") await signs.session((session = event.id));
@@ -69,6 +73,16 @@ export async function followWorker(
     "WORKER_FAILED",
     `The ${worker.kind} worker of ${assignment.port} ended without a result.`,
   );
+}
+
+/** The sandbox of a worker that goes on when its processes are refused a host. */
+function noting(sandbox: Sandbox, onRefusal: (host: string) => void): Sandbox {
+  return {
+    kind: sandbox.kind,
+    promises: sandbox.promises,
+    spawn: (where, what, options) => sandbox.spawn(where, what, { onRefusal, ...options }),
+    run: (where, what, options) => sandbox.run(where, what, { onRefusal, ...options }),
+  };
 }
 
 /** An event as the log has it. Pure. */

@@ -23,6 +23,7 @@ type MergedVerdict = Extract<MergeVerdict, { report: unknown }>;
 const BUILD_FAILURES: ReadonlySet<string> = new Set([
   "INTEGRATION_FAILED",
   "SETUP_FAILED",
+  "HOST_REFUSED",
   "SHARED_CHANGES_FAILED",
 ]);
 

@@ -30,7 +30,7 @@ const FILE_RULES: readonly { readonly rule: string; readonly names: readonly str
       "\\.npmrc|\\.yarnrc(?:\\.ya?ml)?|\\.yarn(?:/(?:plugins|releases)(?:/.*)?)?|\\.?pnpmfile\\.[cm]?js",
       "bunfig\\.toml|binding\\.gyp|setup\\.(?:py|cfg)|build\\.rs|extconf\\.rb|sitecustomize\\.py",
       "[^/]+\\.pth|\\.?pip\\.conf|\\.cargo(?:/.*)?|\\.bundle(?:/.*)?",
-      "\\.mvn(?:/.*)?|gradle/wrapper(?:/.*)?",
+      "\\.mvn(?:/.*)?|gradle/wrapper(?:/.*)?|\\.dure(?:/.*)?",
     ],
   },
   {

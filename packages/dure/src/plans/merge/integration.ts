@@ -8,7 +8,15 @@ import { feedbackOf } from "../workers/feedback.ts";
 import type { MergeParts } from "./merge.ts";
 import type { PortFiles } from "../port/port-files.ts";
 import { ORCHESTRATOR, type PlanRun, type PlanStep } from "../rows/run.ts";
-import { exitWords, SETUP_HINT, type StepEnd, type StepLog } from "../rows/step-log.ts";
+import {
+  exitWords,
+  HOST_REFUSED,
+  hostRefused,
+  SETUP_HINT,
+  SETUP_KEPT,
+  type StepEnd,
+  type StepLog,
+} from "../rows/step-log.ts";
 import type { TestFeedback } from "../../wire/runs.ts";
 
 /** Time of the integration command, in milliseconds, unless ports have more. */
@@ -185,11 +193,19 @@ export class Integration {
     step: PlanStep,
   ): Promise<StepEnd<{ exitCode: number | null }>> {
     await files.checkout(commit);
+    if (await files.bringSetup(setup, commit)) {
+      await files.markSetUp(commit);
+      return { output: { exitCode: 0 }, log: SETUP_KEPT };
+    }
     const ran = await this.#stepLog.command(step, setup, await files.open(commit), {
       env: this.#parts.environment(MERGE_PORT, undefined, files.commands, step),
       timeMs: INTEGRATION_MS,
     });
     if (ran.exitCode !== 0) {
+      if (ran.refused) {
+        const { message, hint } = hostRefused("setup", ran.refused);
+        throw new DureError(HOST_REFUSED, message, { hint });
+      }
       const said = ran.output.slice(-500);
       throw new DureError(
         SETUP_FAILED,
@@ -198,6 +214,7 @@ export class Integration {
       );
     }
     await files.markSetUp(commit);
+    await files.keepSetup(setup, commit);
     return { output: { exitCode: ran.exitCode }, log: ran.output };
   }
 

@@ -1,7 +1,7 @@
 /** The merge of a run: one tree of what succeeded, tried; the port that broke it goes back. */
 
 import type { Database } from "../../durable/database.ts";
-import { codeOf, messageOf } from "../../kernel/errors.ts";
+import { codeOf, DureError, messageOf } from "../../kernel/errors.ts";
 import type { RunReport, TestFeedback } from "../../wire/runs.ts";
 import type { Because } from "../../wire/plans.ts";
 import type { MergeVerdict, PortResult } from "../rows/outcomes.ts";
@@ -12,7 +12,7 @@ import type { PathConflict } from "../port/port-files.ts";
 import { failedWith } from "../port/port-steps.ts";
 import { ORCHESTRATOR, type PlanPort, type PlanRun } from "../rows/run.ts";
 import { sharedRequests, type SharedRequest } from "../ask/shared-requests.ts";
-import { StepLog } from "../rows/step-log.ts";
+import { HOST_REFUSED, StepLog } from "../rows/step-log.ts";
 import { buildGraph } from "../graph.ts";
 
 /** The run's own repository, as far as the merge needs it. */
@@ -71,12 +71,12 @@ export async function mergeRun(
   try {
     return await work.merge();
   } catch (error) {
-    if (signal.aborted || codeOf(error) !== SETUP_FAILED) throw error;
-    return work.untried({
-      code: SETUP_FAILED,
-      message: messageOf(error),
-      hint: "What succeeded is kept, and was not tried together. Run the set-up by hand in a fresh clone.",
-    });
+    const code = codeOf(error);
+    if (signal.aborted || (code !== SETUP_FAILED && code !== HOST_REFUSED)) throw error;
+    const kept = "What succeeded is kept, and was not tried together.";
+    const isRefused = error instanceof DureError && code === HOST_REFUSED;
+    const next = isRefused ? error.hint : RUN_SETUP_BY_HAND;
+    return work.untried({ code, message: messageOf(error), hint: `${kept} ${next}` });
   }
 }
 
@@ -92,6 +92,8 @@ export async function mergeSoFar(
 ): Promise<string | undefined> {
   return new MergeWork(run, ports, parts, options.signal).soFar();
 }
+
+const RUN_SETUP_BY_HAND = "Run the set-up by hand in a fresh clone.";
 
 class MergeWork {
   readonly #run: PlanRun;

@@ -66,6 +66,10 @@ export interface PortFiles {
   open(commit: string): Promise<Confinement>;
   /** Whether the set-up was done in this very tree. */
   isSetUp(): Promise<boolean>;
+  /** Brings what the same set-up has made for the same files before. False: it has to run. */
+  bringSetup(setup: string, commit: string): Promise<boolean>;
+  /** Keeps what a set-up has made for other trees of the repository. */
+  keepSetup(setup: string, commit: string): Promise<void>;
   /** Records that the set-up is done. What it left beside ignored files counts as no change. */
   markSetUp(commit: string): Promise<void>;
   /**

@@ -11,6 +11,7 @@ import type { ModuleBreak } from "./modules.ts";
 import type { PairParts, PortWork } from "./pair-parts.ts";
 import type { PortAccount } from "./port-account.ts";
 import type { PortFileChange, PortFiles } from "./port-files.ts";
+import type { CountOutput } from "./trials-at-start.ts";
 import type { PlanRun, PlanStep } from "../rows/run.ts";
 import { exitWords, StepLog, uncounted, type StepEnd, type StepKey } from "../rows/step-log.ts";
 import type { RunEvent } from "../rows/run-event.ts";
@@ -43,6 +44,8 @@ export interface AcceptOutput {
   readonly counted?: TestCount | undefined;
   readonly exitCode: number | null;
   readonly because: string;
+  /** Hosts that it was refused. */
+  readonly refused?: readonly string[] | undefined;
   readonly output: string;
 }
 
@@ -140,6 +143,10 @@ function violationsIn(output: unknown): readonly TreeViolation[] {
 function stepEvents(key: StepKey, end: StepEnd<unknown>, port: string): RunEvent[] {
   if (key.kind === "accept") {
     return [feedbackEvent(port, key.try, (end.output as AcceptOutput).feedback)];
+  }
+  if (key.kind === "count" && key.try === 0) {
+    const { feedback, problem } = end.output as CountOutput;
+    return problem === undefined ? [feedbackEvent(port, 0, feedback!)] : [];
   }
   if (key.kind === "module") {
     const { passed, feedback } = end.output as CheckOutput;

@@ -5,7 +5,7 @@ import { countOf, fewerTests, type TestCount } from "../results/count.ts";
 import { readTestOutput } from "../results/read-output.ts";
 import { feedbackOf, type ImplResult } from "../workers/feedback.ts";
 import type { ChannelMember } from "../rows/channel.ts";
-import { countAtStart, tryWithoutWork } from "./trials-at-start.ts";
+import { countAtStart, tryBeforeWork, tryWithoutWork } from "./trials-at-start.ts";
 import { findTampering, type Tampering } from "./tampering.ts";
 import { withFindings } from "./hooks.ts";
 import { aboutPort, escalationFor } from "../ask/triggers.ts";
@@ -34,7 +34,7 @@ import {
   type TryBy,
 } from "./tries.ts";
 import type { TestFeedback } from "../../wire/runs.ts";
-import { exitWords, SETUP_HINT } from "../rows/step-log.ts";
+import { exitWords, hostRefused, SETUP_HINT, SETUP_KEPT } from "../rows/step-log.ts";
 
 /** Characters of the end of an acceptance's output that are kept. */
 const ACCEPT_OUTPUT = 8_000;
@@ -44,6 +44,7 @@ export async function workOnPort(work: PortWork): Promise<PortOutcome> {
   const { run, port, parts } = work;
   const start = await startOf(work);
   await setUp(work, start);
+  await tryBeforeWork(work, start);
   const steps = await parts.records.steps.of(run.id, port.id);
   const done = steps.filter(({ status }) => status === "done");
 
@@ -188,7 +189,8 @@ class PortTries {
     const { commit } = (tested ?? implemented).output;
     const wasChecked = commit === implemented.output.commit;
     const accepted = await this.#accept(current, commit, { wasChecked });
-    const missing = missingProgram(this.#work.port, accepted);
+    const { port, run } = this.#work;
+    const missing = missingProgram({ ...port, setup: run.plan.setup }, accepted);
     if (missing && !this.#isDecided(current)) throw missing;
     const recalled = await this.#recalled(current.number);
     if (accepted.feedback.success && recalled) return { commit, feedback: recalled };
@@ -291,6 +293,7 @@ class PortTries {
         counted: ran.outputTruncated ? undefined : countOf(report),
         exitCode: ran.exitCode,
         because: ran.because,
+        refused: ran.refused,
         output: ran.output.slice(-ACCEPT_OUTPUT),
       };
 
@@ -373,19 +376,31 @@ async function setUp({ run, files, steps }: PortWork, start: string): Promise<vo
   if (setup === undefined || (await files.isSetUp())) return;
   await steps.step({ try: 0, kind: "setup", again: true }, async (step) => {
     await files.checkout(start);
+    if (await files.bringSetup(setup, start)) {
+      await files.markSetUp(start);
+      return { output: { exitCode: 0 }, log: SETUP_KEPT };
+    }
     const ran = await steps.command(setup, await files.open(start), step);
     if (ran.exitCode !== 0) {
-      throw new PortFailure(
-        "build-failed",
-        {
-          code: "SETUP_FAILED",
-          message: `The set-up ended with ${exitWords(ran)}.`,
-          hint: SETUP_HINT,
-        },
-        { output: ran.output.slice(-SETUP_OUTPUT) },
-      );
+      const because = ran.refused
+        ? hostRefused("setup", ran.refused)
+        : {
+            code: "SETUP_FAILED",
+            message: `The set-up ended with ${exitWords(ran)}: ${lastLine(ran.output)}`,
+            hint: SETUP_HINT,
+          };
+      throw new PortFailure("build-failed", because, {
+        setup,
+        output: ran.output.slice(-SETUP_OUTPUT),
+      });
     }
     await files.markSetUp(start);
+    await files.keepSetup(setup, start);
     return { output: { exitCode: ran.exitCode }, log: ran.output };
   });
+}
+
+/** The last line that says something. Pure. */
+function lastLine(output: string): string {
+  return output.trim().split("\n").at(-1)!.slice(0, 300) || "it printed nothing.";
 }

@@ -4,6 +4,12 @@ import { countOf, type TestCount } from "../results/count.ts";
 import { readTestOutput } from "../results/read-output.ts";
 import { testsOf } from "./tampering.ts";
 import type { PortWork, Try } from "./pair-parts.ts";
+import type { SandboxEnd } from "../sandbox/sandbox.ts";
+import { PortFailure } from "./port-failure.ts";
+import { whyNeverRuns } from "./try-end.ts";
+import type { Because } from "../../wire/plans.ts";
+import type { TestFeedback } from "../../wire/runs.ts";
+import { feedbackOf } from "../workers/feedback.ts";
 import { messageOf } from "../../kernel/errors.ts";
 
 /** The acceptance on what the port began from, with the tests of then. */
@@ -13,6 +19,11 @@ export interface CountOutput {
   /** Null: its output tells no number that is sure. */
   readonly counted: TestCount | null;
   readonly output: string;
+  /** Where it ran before the first try. */
+  readonly feedback?: TestFeedback | undefined;
+  readonly red?: boolean | undefined;
+  /** Why it cannot run there, whatever a worker does. */
+  readonly problem?: Because | undefined;
 }
 
 /** Characters of the end of its output that are kept. */
@@ -60,6 +71,55 @@ export async function countAtStart(
   }
 
   return counted ?? undefined;
+}
+
+/**
+ * Before the first worker of a port: its acceptance on what the port begins from. That it fails
+ * there is as it should be, and is told. Once per start, and nothing of its time. Throws
+ * {@link PortFailure} where it cannot run at all.
+ */
+export async function tryBeforeWork(work: PortWork, start: string): Promise<void> {
+  const { run, port, account, files, steps, parts } = work;
+  if (run.plan.preflight !== true) return;
+  const known = await knownCount(work, start);
+  if (known && known.problem === undefined) return;
+
+  await account.untimed(async () => {
+    // What could not run is tried again: a person may have mended it.
+    const key = { try: 0, kind: "count", again: true } as const;
+    const { problem, output } = await steps.step<CountOutput>(key, async (step) => {
+      await files.checkout(start);
+      const began = parts.clock.monotonic();
+      const ran = await steps.command(port.acceptance, await files.disposable(start), step);
+      const durationMs = parts.clock.monotonic() - began;
+
+      return { output: countedBefore(work, start, { ...ran, durationMs }), log: ran.output };
+    });
+    if (problem !== undefined) throw new PortFailure("worker-lost", problem, { output });
+  });
+}
+
+/** What the acceptance came to before any work. Pure. */
+function countedBefore(
+  { run, port }: Pick<PortWork, "run" | "port">,
+  from: string,
+  ran: SandboxEnd & { readonly output: string; readonly durationMs: number },
+): CountOutput {
+  const { exitCode, output, outputTruncated, durationMs } = ran;
+  const report = readTestOutput(output);
+  const isComplete = !outputTruncated;
+  const feedback = feedbackOf({ report, exitCode, output, durationMs, isComplete });
+  const decided = { acceptance: port.acceptance, setup: run.plan.setup };
+  const problem = whyNeverRuns(decided, { ...ran, feedback });
+
+  return {
+    from,
+    counted: isComplete ? (countOf(report) ?? null) : null,
+    output: output.slice(-OUTPUT),
+    feedback,
+    red: problem === undefined ? !feedback.success : undefined,
+    problem,
+  };
 }
 
 /** What an earlier try has counted. */

@@ -7,6 +7,10 @@ import { breakWords, type ModuleBreak } from "./modules.ts";
 import { PortFailure } from "./port-failure.ts";
 import type { AcceptOutput, CheckOutput } from "./port-steps.ts";
 import type { Port } from "../plan.ts";
+import { isPackageHost } from "../project/tools.ts";
+import { hostRefused, SETUP_PLACES } from "../rows/step-log.ts";
+import type { SandboxEnd } from "../sandbox/sandbox.ts";
+import type { Because } from "../../wire/plans.ts";
 
 /** What a try came to. */
 export interface TryEnd {
@@ -23,27 +27,61 @@ export interface TryEnd {
 /** Exit codes of a shell whose program is not there, or cannot be run. Source: POSIX, 2.8.2. */
 const NOT_RUN: ReadonlySet<number | null> = new Set([126, 127]);
 
-/**
- * The acceptance needs a program that is not there, or cannot be run: no try of a worker mends that,
- * so the operator is asked at once. Undefined: it ran. Pure.
- */
-export function missingProgram(
-  port: Pick<Port, "acceptance">,
-  { exitCode, feedback, output }: Pick<AcceptOutput, "exitCode" | "feedback" | "output">,
-): PortFailure | undefined {
-  if (!NOT_RUN.has(exitCode) || feedback.failedTests.length > 0) return undefined;
-  const command = port.acceptance.slice(0, 200);
-  const end = output.trim().split("\n").at(-1)!.slice(0, 300);
+/** What Python says whose module of tests is not installed. Source: CPython, runpy. */
+const NOT_INSTALLED = /^\S*python[\d.]*: No module named (?:pytest|nose2?|tox|nox|coverage)$/m;
+/** What a shell says of a program: its name stands before it. */
+const NOT_FOUND = /(\S+): (?:command )?(?:not found|No such file or directory|Permission denied)$/;
 
-  return new PortFailure(
-    "worker-lost",
-    {
-      code: "ACCEPTANCE_NOT_RUN",
-      message: `\`${command}\` needs a program that is not there, or cannot be run: ${end}`,
-      hint: "Install it in the plan's setup, or commit it; then retry. A hint goes to the next try.",
-    },
-    { exitCode },
-  );
+/** What decides, and what was set up for it. */
+type Acceptance = Pick<Port, "acceptance"> & { readonly setup?: string | undefined };
+
+type AcceptanceEnd = Pick<AcceptOutput, "exitCode" | "feedback" | "output"> &
+  Pick<SandboxEnd, "refused">;
+
+/**
+ * The acceptance needs a program that is not there, or cannot be run, or fetches what it may not: no
+ * try of a worker mends that, so the operator is asked at once. Undefined: it ran. Pure.
+ */
+export function missingProgram(port: Acceptance, end: AcceptanceEnd): PortFailure | undefined {
+  const because = whyNotRun(port, end);
+  const { exitCode } = end;
+
+  return because && new PortFailure("worker-lost", because, { exitCode });
+}
+
+/** As above, as the reason alone. Pure. */
+function whyNotRun(
+  { acceptance, setup }: Acceptance,
+  { exitCode, feedback, output, refused = [] }: AcceptanceEnd,
+): Because | undefined {
+  if (exitCode === 0 || feedback.failedTests.length > 0) return undefined;
+  const fetched = refused.filter(isPackageHost);
+  if (fetched.length > 0) return hostRefused("acceptance", fetched);
+  const said = NOT_INSTALLED.exec(output)?.[0];
+  if (!NOT_RUN.has(exitCode) && said === undefined) return undefined;
+  const command = acceptance.slice(0, 200);
+  const end = said ?? lastLine(output);
+  const before = setup === undefined ? "" : ` The set-up was \`${setup.slice(0, 200)}\`.`;
+
+  return {
+    code: "ACCEPTANCE_NOT_RUN",
+    message: `\`${command}\` needs a program that is not there, or cannot be run: ${end.slice(0, 300)}${before}`,
+    hint: `Install it in the setup (${SETUP_PLACES}), or commit it; then retry.`,
+  };
+}
+
+/**
+ * Why the acceptance cannot run before anything was made. A program of the tree may be what is to be
+ * made, so its absence says nothing yet. Pure.
+ */
+export function whyNeverRuns(decided: Acceptance, end: AcceptanceEnd): Because | undefined {
+  const named = NOT_FOUND.exec(lastLine(end.output))?.[1];
+
+  return named?.includes("/") === true ? undefined : whyNotRun(decided, end);
+}
+
+function lastLine(output: string): string {
+  return output.trim().split("\n").at(-1)!.trim();
 }
 
 /** Undefined: the implementer's part did not fail. Pure. */

@@ -6,6 +6,7 @@ import type { NewEscalation } from "../../kernel/escalation.ts";
 import { policyOfCommand, type NetworkFacts } from "../network-needs.ts";
 import type { Port, WorkerSpec } from "../plan.ts";
 import { absentWords } from "../sandbox/absent.ts";
+import { refusedWords } from "../sandbox/refused-hosts.ts";
 import { bytesWords } from "../sandbox/memory-watch.ts";
 import type { Confinement, Sandbox, SandboxEnd } from "../sandbox/sandbox.ts";
 import type { RunInbox } from "./outcomes.ts";
@@ -75,6 +76,9 @@ const NETWORK_USERS: Partial<Record<StepKind, "setup" | "acceptance" | "integrat
   integrate: "integration",
 };
 
+/** Where it is said how a repository is set up. */
+export const SETUP_PLACES = "setup of the plan, or of .dure/project.yaml in the repository";
+
 /**
  * What to do about a set-up that failed: most of all it has no network, unless its plan says so.
  */
@@ -82,6 +86,29 @@ export const SETUP_HINT = [
   "Run it by hand in a fresh clone. If it fetches something, name its hosts in the plan:",
   "network: { setup: [registry.example.org] }.",
 ].join(" ");
+
+/** The log of a set-up that did not have to run. */
+export const SETUP_KEPT = "What the same set-up has made for the same files was taken.\n";
+
+/** Why a command of the plan was ended that asked for hosts that it may not reach. Pure. */
+export function hostRefused(
+  user: "setup" | "acceptance",
+  refused: readonly string[],
+): { readonly code: string; readonly message: string; readonly hint: string } {
+  const hosts = refused.join(", ");
+  const named = refused.map((host) => (host.includes(":") ? host : `${host}:443`)).join(", ");
+  const who = user === "setup" ? "set-up" : "acceptance";
+  const file = user === "setup" ? `, or setup_hosts: [${named}] in .dure/project.yaml` : "";
+  const else_ = user === "setup" ? "" : " What it fetches may belong into the setup.";
+
+  return {
+    code: HOST_REFUSED,
+    message: `The ${who} asked for ${hosts}, which it may not reach.`,
+    hint: `Allow it in the plan, network: { ${user}: [${named}] }${file}.${else_}`,
+  };
+}
+
+export const HOST_REFUSED = "HOST_REFUSED";
 
 /** Bounds of one process; the port's time bounds it too. */
 export const PROCESS_LIMITS = {
@@ -199,11 +226,15 @@ export class StepLog {
       {
         signal: this.#signal,
         onStart: (identity) => records.steps.noteProcess(lease, step.id, identity),
+        // Tests may go on without what they were refused; what fetches for them tries for minutes.
+        onRefusal: step.kind === "setup" ? "end" : "end-silent",
       },
     );
     this.#signal.throwIfAborted();
-    const ended = ran.because === "memory" ? `dure ended it: ${exitWords(ran)}.` : "";
-    const why = `${ended}${absentWords(ran)}`.trim();
+    const isEnded = ran.because === "memory" || ran.because === "refused";
+    const ended = isEnded ? `dure ended it: ${exitWords(ran)}.` : "";
+    const denied = isEnded || ran.exitCode === 0 ? "" : refusedWords(ran);
+    const why = `${ended}${absentWords(ran)}${denied}`.trim();
 
     const said = new Concealer(Object.entries(how.env)).conceal(ran.output);
     return { ...ran, output: why === "" ? said : `${said}\n${why}\n` };
@@ -290,7 +321,9 @@ export function uncounted({
   };
 }
 
-export function exitWords({ exitCode, because, signal, mostBytes }: SandboxEnd): string {
+export function exitWords(end: SandboxEnd): string {
+  const { exitCode, because, signal, mostBytes, refused = [] } = end;
+  if (because === "refused") return `a host that it may not reach: ${refused.join(", ")}`;
   if (because === "time") return "the end of its time";
   if (because === "output") return "too much output";
   if (because === "memory") return `more memory than ${bytesWords({ mostBytes })}`;

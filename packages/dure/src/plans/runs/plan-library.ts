@@ -6,6 +6,7 @@ import { networkOf, opensNetwork, type NetworkFacts } from "../network-needs.ts"
 import { assertConfined, assertStaysInside, type Reach } from "../plan-reach.ts";
 import type { PlanWarning } from "../plan-ownership.ts";
 import type { MayLeave, Plan } from "../plan.ts";
+import type { SettleSetup } from "../project/settle-setup.ts";
 import type { PlanShape } from "../threads/plan-tasks.ts";
 import type { PlanThreads, PlanWork } from "../threads/plan-threads.ts";
 import type { Git } from "../workspace/git.ts";
@@ -48,6 +49,8 @@ export interface PlanLibraryOptions
   readonly git: Git;
   /** Where files of plans are. */
   readonly folder: string;
+  /** See {@link Runs}. */
+  readonly settle?: SettleSetup | undefined;
   /** How far processes get, beside what plans say. Default: as plans say. */
   readonly network?: NetworkFacts | undefined;
   /** What callers without a tenant work on where nothing else is named: the team's folder. */
@@ -80,6 +83,8 @@ interface ChosenPlan {
   readonly plan: Plan;
   readonly file: string;
   readonly repository: string;
+  /** What it may reach is its caller's, or the team's, to say. */
+  readonly reachesOut: boolean;
 }
 
 /** Whose share of the work on plans it is, and until when. */
@@ -168,7 +173,7 @@ export class PlanLibrary {
     work: AskedWork,
   ): Promise<PlanRun> {
     const choice = { tenant: "", ...request };
-    const { plan, file, repository } = await this.#chosen(choice, work);
+    const { plan, file, repository, reachesOut } = await this.#chosen(choice, work);
     if (request.mayRunUnconfined !== true) assertConfined(plan);
     const { only, from, tenant, by, key } = request;
 
@@ -182,6 +187,7 @@ export class PlanLibrary {
         plan,
         file: join(this.#options.folder, file),
         repository,
+        reachesOut,
       },
       { signal: work.signal },
     );
@@ -320,12 +326,12 @@ export class PlanLibrary {
     const { signal } = work;
     const { plan, file } = await this.#files.valid(source, work);
     const folder = this.#repositories.locate(given, plan, tenant);
-    if (tenant !== null && !this.#isAsWritten(plan, { source, base, tenant, folder })) {
-      assertStaysInside(plan);
-    }
+    const reachesOut = tenant === null || this.#isAsWritten(plan, { source, base, tenant, folder });
+    if (!reachesOut) assertStaysInside(plan);
     const shown = shownRepository(given ?? plan.repository);
     const repository = await this.#repositories.allowed(folder, shown, { tenant, signal });
-    return { plan: base === undefined ? plan : { ...plan, base }, file, repository };
+    const from = base === undefined ? plan : { ...plan, base };
+    return { plan: from, file, repository, reachesOut };
   }
 
   /**
@@ -343,11 +349,13 @@ export class PlanLibrary {
   }
 
   async #view(chosen: ChosenPlan, work: AskedWork): Promise<PlanView> {
-    const { plan, file } = chosen;
+    const { file, reachesOut } = chosen;
     const { signal } = work;
-    const { git } = this.#options;
+    const { git, settle } = this.#options;
     const repository = await Repository.open(chosen.repository, { git, signal });
-    const baseCommit = await repository.resolve(plan.base, { signal });
+    const baseCommit = await repository.resolve(chosen.plan.base, { signal });
+    const ground = { repository: repository.root, commit: baseCommit, reachesOut };
+    const plan = (await settle?.(chosen.plan, ground, { signal })) ?? chosen.plan;
     const files = (await repository.listFiles(baseCommit, { signal })).map(({ path }) => path);
     const shape = await this.#options.threads.run("shape", [plan, files], work);
     const facts = this.#options.network ?? { team: {}, env: {} };

@@ -21,6 +21,7 @@ import type { PortFileChange, PortFiles, TakenWork } from "../port/port-files.ts
 import type { Member } from "../../kernel/plans.ts";
 import type { PlanRun } from "../rows/run.ts";
 import { READ_BYTES, textOf } from "./commit-reader.ts";
+import type { KeptSetups } from "../project/kept-setup.ts";
 import type { Publisher } from "./publisher.ts";
 import { AUTHOR, CommitWriter } from "../workspace/commit-writer.ts";
 
@@ -32,6 +33,8 @@ export interface FilesParts {
   readonly repository: Repository;
   readonly store: RunStore;
   readonly publisher: Publisher;
+  /** What set-ups of earlier trees have made. */
+  readonly setups: KeptSetups;
   /** Folder of dure's own data; no worker sees what is in it beside its own tree. */
   readonly home: string;
   /** Home folder of the person who runs dure. */
@@ -102,6 +105,7 @@ export async function portFiles(port: string, parts: FilesParts): Promise<PortFi
       return mixCommits(store, { ...mix, signal });
     },
     checkout: (commit) => tree.checkout(commit, { keep: "ignored", signal }),
+    ...setupsOf(tree, parts),
     isSetUp: async () => (await tree.setup()) !== undefined,
     markSetUp: async (commit) => void (await tree.markSetup(commit, { signal })),
     take: (work) => takeFrom(tree, work, parts),
@@ -115,6 +119,30 @@ export async function portFiles(port: string, parts: FilesParts): Promise<PortFi
     changes: async (from, to) => {
       const before = await store.listing(from, { signal });
       return changesBetween(before, await store.listing(to, { signal }));
+    },
+  };
+}
+
+function setupsOf(
+  { tree }: PortTree,
+  { setups, store, signal }: FilesParts,
+): Pick<PortFiles, "bringSetup" | "keepSetup"> {
+  const placeOf = async (setup: string, commit: string): Promise<string | undefined> => {
+    const listing = await store.listing(commit, { signal });
+    const files = [...listing].map(([key, { id }]) => ({ path: pathText(key), id }));
+    return setups.placeOf(setup, files, async (path) =>
+      textOf(await store.readFile(commit, path, { bytes: READ_BYTES, signal })),
+    );
+  };
+
+  return {
+    bringSetup: async (setup, commit) => {
+      const place = await placeOf(setup, commit);
+      return place !== undefined && (await setups.bring(place, tree));
+    },
+    keepSetup: async (setup, commit) => {
+      const place = await placeOf(setup, commit);
+      if (place !== undefined) await setups.keep(place, tree);
     },
   };
 }

@@ -32,6 +32,7 @@ import type { PairParts } from "../port/pair-parts.ts";
 import type { RunRecords } from "../rows/records.ts";
 import { CommitReader } from "./commit-reader.ts";
 import type { ReadSignatures } from "../context/outlines.ts";
+import { KeptSetups } from "../project/kept-setup.ts";
 import { Publisher } from "./publisher.ts";
 import type { PlanThreads } from "../threads/plan-threads.ts";
 import { portFiles, runFiles, type FilesParts } from "./run-files.ts";
@@ -134,10 +135,12 @@ export class RunSite {
 
   async filesParts(run: PlanRun, signal: AbortSignal): Promise<FilesParts> {
     const { repository, store, publisher } = await this.open(run, signal);
-    const { home, userHome, processId, env } = this.parts;
+    const { home, userHome, processId, env, clock, logger } = this.parts;
     const lease = { processId, epoch: this.lease.epoch };
+    const folder = join(home, "setups");
+    const setups = new KeptSetups({ folder, repository: repository.commonDir, clock, logger });
 
-    return { repository, store, publisher, run, home, userHome, env, lease, signal };
+    return { repository, store, publisher, setups, run, home, userHome, env, lease, signal };
   }
 
   async mergeParts(run: PlanRun, signal: AbortSignal): Promise<MergeParts> {

@@ -10,6 +10,7 @@ import { ulid } from "../../kernel/ids.ts";
 import { canonicalJson } from "../../kernel/json.ts";
 import type { TenantView } from "../../kernel/tenant.ts";
 import type { Plan } from "../plan.ts";
+import type { SettleSetup } from "../project/settle-setup.ts";
 import type {
   ContextManifest,
   RunsCleaned,
@@ -61,6 +62,8 @@ export interface RunsOptions extends LeadingOptions {
     base: string,
     options: { signal: AbortSignal },
   ) => Promise<{ commit: string; repository: string }>;
+  /** A plan with `setup: auto` as the files of its base say. Default: it stays as it is. */
+  readonly settle?: SettleSetup | undefined;
   /**
    * Files of runs that ended longer ago are removed by themselves, milliseconds, where nothing
    * unmerged goes with them. Default 90 days, as their rows.
@@ -75,6 +78,8 @@ export interface StartRun extends PortChoice {
   /** The user's repository; default: what the caller's layer finds. */
   readonly repository: string;
   readonly tenant?: string | undefined;
+  /** Its setup may reach what the repository names. Default false. */
+  readonly reachesOut?: boolean | undefined;
   readonly by: string;
   /** The same key gives the same run. */
   readonly key?: string | undefined;
@@ -187,7 +192,9 @@ export class Runs {
       if (known) return sameRequest(known, bodyHash, key);
     }
     const base = await this.#options.resolveBase(repository, plan.base, { signal });
-    const id = await this.#create(request, { plan, base, bodyHash });
+    const about = { ...base, reachesOut: request.reachesOut ?? false };
+    const settled = (await this.#options.settle?.(plan, about, { signal })) ?? plan;
+    const id = await this.#create(request, { plan: settled, base, bodyHash });
     if (id === undefined) {
       return sameRequest((await this.records.runByKey(tenant, key!))!, bodyHash, key!);
     }

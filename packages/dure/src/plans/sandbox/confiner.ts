@@ -8,6 +8,7 @@ import { openControlGroups, type ControlGroups } from "./control-groups.ts";
 import { exists } from "./processes.ts";
 import { NO_NETWORK } from "./network.ts";
 import type { Promises } from "./proof.ts";
+import { RefusedHosts } from "./refused-hosts.ts";
 import type { MountEntry } from "./mount-plan.ts";
 import { startTree, type Tree } from "./tree.ts";
 import { within } from "./gate-process.ts";
@@ -145,6 +146,7 @@ class ConfinedSandbox implements Sandbox {
     const folder = mkdtempSync(path.join(setting.folder, `p-${process.pid}-`));
     let enclosure: Enclosure | undefined;
     let wayOut: WayOut | undefined;
+    const refused = new RefusedHosts(options.onRefusal);
     const remove = (): void => {
       wayOut?.close();
       enclosure?.discard?.();
@@ -153,7 +155,9 @@ class ConfinedSandbox implements Sandbox {
     try {
       if (this.promises.network === "enforced") {
         const policy = confinement.network ?? NO_NETWORK;
-        wayOut = await openWayOut({ folder, policy, command, setting });
+        const isTold = policy.kind !== "none" || typeof options.onRefusal === "string";
+        const onRefused = isTold ? (host: string) => refused.note(host) : undefined;
+        wayOut = await openWayOut({ folder, policy, command, setting, onRefused });
       }
       enclosure = await this.#confiner.enclose(confinement, folder, wayOut?.folder);
       return await startTree({
@@ -163,6 +167,7 @@ class ConfinedSandbox implements Sandbox {
         bridge: wayOut?.bridge,
         writes: enclosure.writes ?? [...confinement.writable, folder],
         merged,
+        refused,
         groups: this.#groups,
         setting,
         options,

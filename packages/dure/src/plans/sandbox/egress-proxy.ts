@@ -41,6 +41,8 @@ export interface EgressOrder {
   readonly folder: string;
   readonly policy: NetworkPolicy;
   readonly hook: HookWay | undefined;
+  /** Told each host that the policy refuses. */
+  readonly onRefused?: ((host: string) => void) | undefined;
   /** Who may connect. Absent: our own user. */
   readonly user: number | undefined;
   readonly setting: Pick<SandboxSetting, "clock" | "logger" | "network">;
@@ -60,6 +62,8 @@ const HEAD_BYTES = 16_384;
 /** Milliseconds until a head is there, and until a connection is made. */
 const HEAD_MS = 10_000;
 const CONNECT_MS = 15_000;
+/** The status of what the policy does not allow. A host that is not found is another matter. */
+const REFUSED = 403;
 /**
  * Milliseconds without a byte. Source: docs/spec/plans §6: a model may be silent for minutes;
  * agents wait 10 min for one answer.
@@ -244,6 +248,7 @@ async function wayTo(
   const line = `a worker asked for ${target.host}:${target.port}: ${answer}`;
   if (way.open) logger.info(noted, line);
   else logger.warn(noted, line);
+  if (!way.open && way.status === REFUSED) order.onRefused?.(target.host);
   return way;
 }
 
@@ -255,7 +260,7 @@ async function findWay(
   if (!reach.allowed) {
     return {
       open: false,
-      status: 403,
+      status: REFUSED,
       because: `${target.host}:${target.port} is refused: ${reach.because}`,
     };
   }
@@ -281,7 +286,7 @@ async function findWay(
   }
   return {
     open: false,
-    status: 403,
+    status: REFUSED,
     because: `${target.host}:${target.port} is refused: ${because}`,
   };
 }

@@ -100,11 +100,13 @@ export interface SandboxEnd {
   /** As a shell tells it: 128 + number when a signal ended it. Null when we ended it. */
   readonly exitCode: number | null;
   readonly signal: string | null;
-  readonly because: "exited" | "time" | "output" | "memory" | "disk" | "aborted";
+  readonly because: "exited" | "time" | "output" | "memory" | "disk" | "refused" | "aborted";
   /** What it might have, where it took more memory or disk than that. */
   readonly mostBytes?: number | undefined;
   /** Where it failed: paths of the command that are on this machine, and that it does not see. */
   readonly absent?: readonly string[] | undefined;
+  /** Hosts that it asked for and that its policy refuses, the first ones. */
+  readonly refused?: readonly string[] | undefined;
   readonly outputTruncated: boolean;
 }
 
@@ -129,7 +131,16 @@ export interface SpawnOptions {
   readonly onStart?: (identity: WorkerIdentity) => Promise<void>;
   /** Ends the tree with because `aborted`, within 2 s. */
   readonly signal?: AbortSignal | undefined;
+  /** What follows from a host that its policy refuses. Default: it is told so, and goes on. */
+  readonly onRefusal?: OnRefusal | undefined;
 }
+
+/**
+ * `end`: the tree has 3 s to end by itself, and is ended then with because `refused`, for programs
+ * that fetch try for minutes. `end-silent`: so is one that has printed nothing meanwhile. A
+ * function is told each host once.
+ */
+export type OnRefusal = "end" | "end-silent" | ((host: string) => void);
 
 export interface Sandbox {
   readonly kind: IsolationKind;

@@ -17,6 +17,7 @@ import type { Enclosure } from "./confiner.ts";
 import { absentIn } from "./absent.ts";
 import type { ControlGroup, ControlGroups } from "./control-groups.ts";
 import { type DiskUse, diskUseOf, watchDisk } from "./disk-watch.ts";
+import type { RefusedHosts } from "./refused-hosts.ts";
 import { mostOfOneProcess, watchMemory } from "./memory-watch.ts";
 import type {
   Confinement,
@@ -40,6 +41,7 @@ export interface TreeOrder {
   readonly command: SandboxCommand;
   readonly bridge: readonly string[] | undefined;
   readonly merged: boolean;
+  readonly refused: RefusedHosts;
   readonly groups: ControlGroups;
   /** Folders that it may fill. */
   readonly writes: readonly string[];
@@ -146,7 +148,7 @@ function watchTree(order: TreeOrder, launched: Launched): Tree {
   const meter = new OutputMeter(command.limits.outputBytes, () => void stopper.stop("output"));
 
   const cancelTimer = setting.clock.after(command.limits.timeMs, () => void stopper.stop("time"));
-  const cancelWatches = watchBounds(order, launched, stopper);
+  const cancelWatches = watchBounds(order, launched, { stopper, meter });
   const onAbort = (): void => void stopper.stop("aborted");
   options.signal?.addEventListener("abort", onAbort, { once: true });
   if (options.signal?.aborted) onAbort();
@@ -182,9 +184,9 @@ function watchTree(order: TreeOrder, launched: Launched): Tree {
 function watchBounds(
   order: TreeOrder,
   { root, group, disk: before }: Launched,
-  stopper: TreeStopper,
+  { stopper, meter }: { readonly stopper: TreeStopper; readonly meter: OutputMeter },
 ): () => void {
-  const { groups, setting, writes } = order;
+  const { groups, setting, writes, refused } = order;
   const { clock } = setting;
   const cancels = [
     watchMemory(
@@ -198,6 +200,10 @@ function watchBounds(
     watchDisk(
       { bytes: setting.diskBytes, places: writes, before },
       { clock, onOver: () => void stopper.stop("disk") },
+    ),
+    refused.watch(
+      { printed: () => meter.printed },
+      { clock, onOver: () => void stopper.stop("refused") },
     ),
   ];
   return () => cancels.forEach((cancel) => cancel());
@@ -222,7 +228,8 @@ async function waitForEnd(
     const hasFailed = because === "exited" && end.exitCode !== 0;
     const named = places && hasFailed ? absentIn(order.command, places) : [];
     const absent = named.length > 0 ? named : undefined;
-    return { ...end, because, mostBytes, absent, outputTruncated: meter.isTruncated };
+    const refused = order.refused.list;
+    return { ...end, because, mostBytes, absent, refused, outputTruncated: meter.isTruncated };
   } finally {
     group.remove();
     order.remove();
@@ -416,6 +423,8 @@ function roomFor(bridge: readonly string[] | undefined): number {
 /** Counts the bytes of all output, and cuts it off at the limit. */
 class OutputMeter {
   isTruncated = false;
+  /** Bytes so far, those that were cut off too. */
+  printed = 0;
   readonly #onOver: () => void;
   #room: number;
 
@@ -438,6 +447,7 @@ class OutputMeter {
   #take(chunk: Buffer): Buffer {
     const part = chunk.subarray(0, Math.max(0, this.#room));
     this.#room -= chunk.length;
+    this.printed += chunk.length;
     if (part.length < chunk.length) {
       this.isTruncated = true;
       this.#onOver();

@@ -42,12 +42,30 @@ const PROXY_ENV: Readonly<Record<string, string>> = {
 };
 const HOOK_ENV = ["DURE_HOOK_URL", "DURE_HOOK_TOKEN"] as const;
 
+/**
+ * What package managers alone look at. A command without a network gets these, so that it is known
+ * at once which host it wanted; tests that it runs see no proxy. Source: npm config, pip and Cargo on
+ * their environment variables, Yarn on httpsProxy.
+ */
+const FETCHER_ENV: Readonly<Record<string, string>> = Object.fromEntries(
+  [
+    "npm_config_proxy",
+    "npm_config_https_proxy",
+    "PIP_PROXY",
+    "CARGO_HTTP_PROXY",
+    "YARN_HTTP_PROXY",
+    "YARN_HTTPS_PROXY",
+  ].map((name) => [name, PROXY]),
+);
+
 interface WayOutOrder {
   /** Of the process. */
   readonly folder: string;
   readonly policy: NetworkPolicy;
   readonly command: SandboxCommand;
   readonly setting: SandboxSetting;
+  /** Told each host that the policy refuses; then a process without a network has a proxy too. */
+  readonly onRefused?: ((host: string) => void) | undefined;
 }
 
 /** Undefined for a process without a network. */
@@ -56,14 +74,17 @@ export async function openWayOut({
   policy,
   command,
   setting,
+  onRefused,
 }: WayOutOrder): Promise<WayOut | undefined> {
   const hook = hookOf(command.env);
-  if (policy.kind === "none" && !hook) return undefined;
+  const hasNone = policy.kind === "none";
+  if (hasNone && !hook && !onRefused) return undefined;
   const doorFolder = path.join(folder, "door");
   const door = await openEgressProxy({
     folder: doorFolder,
     policy,
     hook,
+    onRefused,
     user: setting.user,
     setting,
   });
@@ -74,21 +95,14 @@ export async function openWayOut({
         DURE_HOOK_SOCKET: socket,
       }
     : {};
-  const proxyEnv = policy.kind === "none" ? {} : PROXY_ENV;
+  const isBridged = !hasNone || onRefused !== undefined;
+  const proxyEnv = isBridged ? (hasNone ? FETCHER_ENV : PROXY_ENV) : {};
   return {
     folder: doorFolder,
     command: { ...command, env: { ...command.env, ...proxyEnv, ...hookEnv } },
-    bridge:
-      policy.kind === "none"
-        ? undefined
-        : [
-            process.execPath,
-            "-e",
-            BRIDGE_PROGRAM,
-            socket,
-            String(PROXY_PORT),
-            ...portsHere(policy),
-          ],
+    bridge: isBridged
+      ? [process.execPath, "-e", BRIDGE_PROGRAM, socket, String(PROXY_PORT), ...portsHere(policy)]
+      : undefined,
     close: () => door.close(),
   };
 }

@@ -156,6 +156,7 @@ const TOOLS = {
         output: "ended: it wrote too much",
         memory: `ended: it took more memory than ${bytesWords(end)}`,
         disk: `ended: it wrote more than ${bytesWords(end)} to the disk`,
+        refused: "stopped",
         aborted: "stopped",
       }[end.because];
       return { result: `${how}\n${middleLeftOut(end.output, MAX_ANSWER)}` };

@@ -94,6 +94,7 @@ export function died(end: SandboxEnd, output: string): DureError {
       const most = bytesWords(end);
       return workerError("WORKER_DISK", `The worker wrote more than ${most} to the disk.${last}`);
     }
+    case "refused":
     case "aborted":
       return workerError("WORKER_DIED", `The worker was stopped.${last}`);
     case "exited": {
