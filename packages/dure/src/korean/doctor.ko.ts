@@ -213,6 +213,8 @@ export const DOCTOR_SENTENCES_KO: readonly SentenceForm[] = [
 
   ["{0}: there is no bot token.", "{0}: 봇의 토큰이 없어요."],
   ["{0}: there are no tokens.", "{0}: 토큰이 없어요."],
+  ["Name it in the configuration of the Discord adapter.", "Discord 어댑터 설정에 적어 주세요."],
+  ["Name them in the configuration of the Slack adapter.", "Slack 어댑터 설정에 적어 주세요."],
   ["{0}: the app-level token opens Socket Mode.", "{0}: 앱 토큰으로 Socket Mode를 열 수 있어요."],
 
   [

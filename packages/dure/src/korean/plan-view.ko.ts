@@ -3,7 +3,7 @@ import type { SentenceForm } from "../kernel/sentence-forms.ts";
 /** How a plan would be carried out and why, and what its runs say. */
 export const PLAN_VIEW_KO: readonly SentenceForm[] = [
   ["the plan says mode: {0}", "계획에 `mode: {0}`(이)라고 적혀 있어요"],
-  ["{0} file is fewer than {1}", "파일이 {0}개라 {1}개보다 적어요"],
+  ["1 file is fewer than {0}", "파일이 1개라 {0}개보다 적어요"],
   ["{0} files are fewer than {1}", "파일이 {0}개라 {1}개보다 적어요"],
   ["{0} ports wait for no other one", "다른 포트를 기다리지 않는 포트가 {0}개예요"],
   ["every condition for working side by side holds", "함께 일하는 데 필요한 조건을 모두 갖췄어요"],

@@ -73,6 +73,13 @@ export const SENTENCES_KO: readonly SentenceForm[] = [
     "계획이나 저장소의 `.dure/project.yaml`에 있는 준비 명령(`setup`)에서 설치하거나 커밋한 뒤 다시 시도해 주세요.",
   ],
 
+  ["You have muted {0} rooms.", "알림을 끈 방이 {0}개예요."],
+
+  [
+    "Unmute one of them, or choose to be told nothing.",
+    "그중 한 방의 알림을 켜거나, 알림을 모두 꺼 주세요.",
+  ],
+
   [
     "The set-up asked for {0}, which it may not reach.",
     "준비 명령이 연결하면 안 되는 {0}에 연결하려고 했어요.",
@@ -305,13 +312,8 @@ export const SENTENCES_KO: readonly SentenceForm[] = [
   ],
 
   [
-    "The result and {0} changed the same lines of {1} file: {2}.",
-    "결과와 {0} 브랜치가 파일 {1}개의 같은 줄을 바꿨어요: {2}",
-  ],
-
-  [
-    "The result and {0} changed the same lines of {1} files: {2}.",
-    "결과와 {0} 브랜치가 파일 {1}개의 같은 줄을 바꿨어요: {2}",
+    "The result and {0} changed the same lines: {1}.",
+    "결과와 {0} 브랜치가 같은 줄을 바꿨어요: {1}",
   ],
 
   [

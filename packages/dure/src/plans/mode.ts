@@ -99,8 +99,11 @@ function decideAuto(
     conditions.some((condition) => condition.code === code && condition.holds);
   const isWide = holds("independent-ports");
   if (holds("few-files") && !isWide) {
-    const files = facts.files === 1 ? "1 file is" : `${facts.files} files are`;
-    const because = `${files} fewer than ${bounds.fewFiles}`;
+    const { fewFiles } = bounds;
+    const because =
+      facts.files === 1
+        ? `1 file is fewer than ${fewFiles}`
+        : `${facts.files} files are fewer than ${fewFiles}`;
     return { mode: "in-order", oneContext: true, because };
   }
   const needed = isWide ? SAFE : [...LARGE, ...SAFE];

@@ -232,7 +232,7 @@ export const SETTINGS = {
   notifyContact: value<string>({
     path: ["notify", "contact"],
     fallback: "mailto:dure@example.com",
-    source: "RFC 8292, section 2.1",
+    source: "RFC 8292 §2.1",
   }),
   pairCalls: value<number>({
     path: ["limits", "pair", "calls"],

@@ -97,13 +97,15 @@ export function hostRefused(
 ): { readonly code: string; readonly message: string; readonly hint: string } {
   const hosts = refused.join(", ");
   const named = refused.map((host) => (host.includes(":") ? host : `${host}:443`)).join(", ");
-  const who = user === "setup" ? "set-up" : "acceptance";
   const file = user === "setup" ? `, or setup_hosts: [${named}] in .dure/project.yaml` : "";
   const else_ = user === "setup" ? "" : " What it fetches may belong into the setup.";
 
   return {
     code: HOST_REFUSED,
-    message: `The ${who} asked for ${hosts}, which it may not reach.`,
+    message:
+      user === "setup"
+        ? `The set-up asked for ${hosts}, which it may not reach.`
+        : `The acceptance asked for ${hosts}, which it may not reach.`,
     hint: `Allow it in the plan, network: { ${user}: [${named}] }${file}.${else_}`,
   };
 }

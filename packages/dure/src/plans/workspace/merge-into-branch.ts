@@ -163,7 +163,7 @@ function mergeConflict(target: string, files: readonly string[]): DureError {
   const byHand = `Merge the result branch by hand (git merge) on ${target}`;
   return new DureError(
     "MERGE_CONFLICT",
-    `The result and ${target} changed the same lines of ${files.length === 1 ? "1 file" : `${files.length} files`}: ${some}.`,
+    `The result and ${target} changed the same lines: ${some}.`,
     {
       class: "conflict",
       hint: `${byHand}, where you can choose. Nothing was changed.`,
