@@ -229,7 +229,7 @@ async function lookingUpRoutes(): Promise<void> {
       `agent-${index % 10}`,
       `agent-${(index + 1) % 10}`,
       `topic ${index}`,
-      ["web:general"],
+      "web:general",
       ROOM_LIMITS.routeMs,
     ]);
     if (row?.thread !== `thread_${index}`) throw new Error(`the route of ${index} was not found`);
