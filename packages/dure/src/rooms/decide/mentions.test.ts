@@ -2,7 +2,13 @@ import { FULL } from "../../kernel/test-tiers.ts";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { boundMs } from "../../kernel/test-bounds.ts";
-import { findMentions, mentionDirectory, neutralize, renderMentions } from "./mentions.ts";
+import {
+  findMentions,
+  mentionDirectory,
+  neutralize,
+  renderMentions,
+  takesBack,
+} from "./mentions.ts";
 
 const TEAM = mentionDirectory([
   { agent: "ruda", names: ["루다"] },
@@ -166,6 +172,16 @@ test.each([
   ["why not @ruda or @eden?", ["ruda", "eden"]],
 ])("of %j those are meant that are not taken back", (text, agents) => {
   expect(mentioned(text)).toEqual(agents);
+});
+
+test.each([
+  ["루다 말고 @이든", true],
+  ["oops, @eden please, not ruda", true],
+  ["아루다 말고 @이든", false],
+  ["@eden, not rudayard", false],
+  ["`not ruda` @eden", false],
+])("%j takes 루다 back: %s", (text, isTaken) => {
+  expect(takesBack(text, "ruda", TEAM)).toBe(isTaken);
 });
 
 test("what stands beside code and quotations still counts", () => {

@@ -80,7 +80,9 @@ export function takesBack(text: string, agent: AgentId, { byName }: MentionDirec
   return Array.from(byName).some(([name, who]) => {
     if (who !== agent) return false;
     for (let at = prose.indexOf(name); at >= 0; at = prose.indexOf(name, at + 1)) {
-      if (isTakenBack(prose, at, prose.slice(at + name.length))) return true;
+      const rest = prose.slice(at + name.length);
+      const isWord = !/[\p{L}\p{N}]$/u.test(prose.slice(0, at)) && !/^[a-z0-9]/u.test(rest);
+      if (isWord && isTakenBack(prose, at, rest)) return true;
     }
     return false;
   });
