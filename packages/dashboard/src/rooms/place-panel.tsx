@@ -11,7 +11,7 @@ import { useParts } from "../app-parts.tsx";
 import { useLanguage, useText } from "../language.tsx";
 import { ErrorWords } from "../problem.tsx";
 import { useServerNow } from "../server-clock.ts";
-import { lettersOf, othersOf, plainOf } from "./mention.ts";
+import { lettersOf, plainOf } from "./mention.ts";
 import { MessageRoles } from "./message-roles.tsx";
 import { Portrait } from "./message-row.tsx";
 import { ROOM_KEYS, type PageSpeaker } from "./room-data.ts";
@@ -19,7 +19,8 @@ import { OnlineDot, UnreadMark } from "./room-list.tsx";
 import { MuteRoom } from "./room-notices.tsx";
 import { agoOf } from "./stand-of.ts";
 import { useWorkWords } from "./work-words.ts";
-import { useAgents, useSpeaker, useThreads } from "./use-rooms.ts";
+import { useOthersHere } from "./use-presence.ts";
+import { useAgents, useThreads } from "./use-rooms.ts";
 
 /**
  * Of a channel: its threads and who listens. Of a thread: who takes part. Of a direct room: with
@@ -84,9 +85,7 @@ export function PlacePanel(props: {
 /** People who look at the place now, besides the reader. */
 function PeopleHere({ who, place }: { who: PageSpeaker; place: Room }): ReactNode {
   const words = useWorkWords().here;
-  const { people } = useRoom(place.id, { asPerson: who });
-  const { name } = useSpeaker();
-  const { names, count } = othersOf(people?.here, people?.hereCount, name);
+  const { names, count } = useOthersHere(who, place);
   if (count === 0) return null;
   return (
     <section aria-label={words.title}>

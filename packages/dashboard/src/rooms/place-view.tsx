@@ -32,7 +32,7 @@ import { PlatformIcon, platformName } from "./platform.tsx";
 import { namesOf, type PageSpeaker } from "./room-data.ts";
 import { OnlineDot } from "./room-list.tsx";
 import { unseenOf } from "./room-posts.ts";
-import { usePresence } from "./use-presence.ts";
+import { useOthersHere, usePresence } from "./use-presence.ts";
 import { useWorkWords, type WorkWords } from "./work-words.ts";
 import { useAgents, useSpeaker } from "./use-rooms.ts";
 
@@ -468,9 +468,7 @@ function PlaceHead({
 /** Who else looks at the place now, in one quiet sign; the panel has their names. */
 function PeopleHere({ who, place }: { who: PageSpeaker; place: Room }): ReactNode {
   const words = useWorkWords().here;
-  const { people } = useRoom(place.id, { asPerson: who });
-  const { name } = useSpeaker();
-  const { names, count } = othersOf(people?.here, people?.hereCount, name);
+  const { names, count } = useOthersHere(who, place);
   if (count === 0) return null;
   const said = `${words.title}: ${words.names(names, count - names.length)}`;
   return (

@@ -1,8 +1,11 @@
 import { systemClock, type Room } from "dure/client";
+import { useRoom } from "dure/react";
 import { useEffect, useMemo } from "react";
 import { useParts } from "../app-parts.tsx";
+import { othersOf, type Others } from "./mention.ts";
 import { mayWrite } from "./message-row.tsx";
 import type { PageSpeaker } from "./room-data.ts";
+import { useSpeaker } from "./use-rooms.ts";
 
 /** A page that is looked at says so; the server forgets it after 20 s. Milliseconds. */
 const SAY_EVERY_MS = 8_000;
@@ -75,6 +78,13 @@ export function usePresence(who: PageSpeaker, place: Room): Presence {
   }, [presence]);
 
   return presence;
+}
+
+/** People who look at the place now, besides the reader. */
+export function useOthersHere(who: PageSpeaker, place: Room): Others {
+  const { people } = useRoom(place.id, { asPerson: who });
+  const { name } = useSpeaker();
+  return othersOf(people?.here, people?.hereCount, name);
 }
 
 function ignore(): void {}
