@@ -4,8 +4,9 @@ import type { RowOf } from "../durable/rows.ts";
 import { createHash } from "node:crypto";
 import type { Coded } from "../kernel/coded-message.ts";
 import type { PlaceAddress } from "./channel-adapter.ts";
+import { isHandOverName } from "./text.ts";
 import { GONE, OTHER_KEY, THREAD_NOT_MADE } from "./texts.ts";
-import type { PlaceState, PlaceKind } from "../kernel/rooms.ts";
+import type { AuthorKind, MessageMark, PlaceKind, PlaceState, Role } from "../kernel/rooms.ts";
 
 /** Where people and agents talk. */
 export interface Place {
@@ -57,12 +58,35 @@ export interface OpenPlace extends Place {
   readonly participants: readonly string[];
   /** Agents that have left the thread, or were taken out of it. */
   readonly departed: readonly string[];
-  /** A thread where agents take part, or took part: one opened it, spoke in it, or it is named so. */
-  readonly hadAgents: boolean;
   /** Agent messages since a person or a `collaborate` spoke. */
   readonly agentMessages: number;
   /** When the newest agent messages were posted, milliseconds since the epoch, oldest first. */
   readonly recent: readonly number[];
+}
+
+/** A message that another one goes on with. */
+export interface ContinuedMessage {
+  readonly authorKind: AuthorKind;
+  readonly author: string;
+  readonly mentions: readonly string[];
+  readonly roles: Readonly<Record<string, { readonly role: Role; readonly because: string }>>;
+  readonly mark: MessageMark | null;
+}
+
+/** An open place, as a message finds it. */
+export interface HeardPlace extends OpenPlace {
+  /** What its author said there before. */
+  readonly before?:
+    | (Pick<ContinuedMessage, "mentions" | "roles"> & {
+        readonly ageMs: number;
+        /** An agent has still to answer it. */
+        readonly isOpen: boolean;
+      })
+    | undefined;
+  /** The message below which the thread stands. */
+  readonly above?: ContinuedMessage | undefined;
+  /** A thread where agents take part, or took part: one opened it, spoke in it, or it is named so. */
+  readonly hadAgents: boolean;
 }
 
 /** A row of dure.places as JSON. */
@@ -81,6 +105,12 @@ export interface OpenPlaceRow extends PlaceRow {
   readonly departed: readonly string[];
   readonly agent_messages: number;
   readonly recent_ms: readonly number[];
+}
+
+export interface HeardPlaceRow extends OpenPlaceRow {
+  readonly before: RowOf<NonNullable<HeardPlace["before"]>> | null;
+  readonly above: RowOf<ContinuedMessage> | null;
+  readonly agents_spoke: boolean;
 }
 
 export function placeOf(row: PlaceRow): Place {
@@ -142,15 +172,41 @@ export function wasAway({ awayFrom, awayUntil }: Place, at: number): boolean {
   return awayFrom !== null && at >= awayFrom && (awayUntil === null || at < awayUntil);
 }
 
-export function openPlaceOf(row: OpenPlaceRow, hadAgents: boolean): OpenPlace {
+export function openPlaceOf(row: OpenPlaceRow): OpenPlace {
   return {
     ...placeOf(row),
     now: row.now,
     participants: row.participants,
     departed: row.departed,
-    hadAgents,
     agentMessages: row.agent_messages,
     recent: row.recent_ms,
+  };
+}
+
+export function heardPlaceOf({ before, above, ...row }: HeardPlaceRow): HeardPlace {
+  const place = openPlaceOf(row);
+  const isOurs = place.owner !== null || place.participants.length > 0;
+  return {
+    ...place,
+    before: before
+      ? {
+          mentions: before.mentions,
+          roles: before.roles,
+          ageMs: before.age_ms,
+          isOpen: before.is_open,
+        }
+      : undefined,
+    above: above
+      ? {
+          authorKind: above.author_kind,
+          author: above.author,
+          mentions: above.mentions,
+          roles: above.roles,
+          mark: above.mark,
+        }
+      : undefined,
+    hadAgents:
+      place.kind === "thread" && (isOurs || isHandOverName(place.name) || row.agents_spoke),
   };
 }
 

@@ -10,14 +10,16 @@ import type { PlaceAddress } from "./channel-adapter.ts";
 import type { RoomChannel } from "./directory.ts";
 import type { RoomLimits } from "./limits.ts";
 import {
+  heardPlaceOf,
   openPlaceOf,
   placeOf,
+  type HeardPlace,
+  type HeardPlaceRow,
   type OpenPlace,
   type OpenPlaceRow,
   type Place,
   type PlaceRow,
 } from "./place.ts";
-import { isHandOverName } from "./text.ts";
 import type { NewPlatformEvent } from "../wire/events.ts";
 import type {
   AuthorKind,
@@ -50,15 +52,25 @@ export class RoomStore {
       place,
       this.#limits.participantsMs,
     ]);
-    if (!row?.place) return undefined;
-    return openPlaceOf(row.place, await this.#hadAgents(tx, row.place));
+    return row?.place ? openPlaceOf(row.place) : undefined;
   }
 
-  /** Asks only where nothing else says it: of a thread of people, or one whose record was lost. */
-  async #hadAgents(tx: Transaction, row: OpenPlaceRow): Promise<boolean> {
-    if (row.kind !== "thread") return false;
-    if (row.owner !== null || row.participants.length > 0 || isHandOverName(row.name)) return true;
-    return (await tx.query(AGENTS_WORDS, [row.id])).length > 0;
+  /**
+   * Locks it for a message, with what the message may go on with, in one statement. `message`: its id,
+   * here or on its platform, if it may stand there already.
+   */
+  async openFor(
+    tx: Transaction,
+    place: string,
+    { author, message }: { readonly author: string; readonly message: string | undefined },
+  ): Promise<HeardPlace | undefined> {
+    const [row] = await tx.query<{ place: HeardPlaceRow | null }>(OPEN_FOR, [
+      place,
+      this.#limits.participantsMs,
+      author,
+      message ?? null,
+    ]);
+    return row?.place ? heardPlaceOf(row.place) : undefined;
   }
 
   /** The place of an id, or the one that it was found to be. */
@@ -125,6 +137,12 @@ export class RoomStore {
     tx: Queryable = this.#database,
   ): Promise<StoredMessage | undefined> {
     const [row] = await tx.query<MessageRow>(MESSAGE_AT, [adapter, platformId]);
+    return row && messageOf(row);
+  }
+
+  /** The message of an id, which is its platform's or, on the web, ours: so threads below it are called. */
+  async messageCalled(adapter: string, id: string): Promise<StoredMessage | undefined> {
+    const [row] = await this.#database.query<MessageRow>(MESSAGE_CALLED, [adapter, id]);
     return row && messageOf(row);
   }
 
@@ -330,6 +348,10 @@ export function messageOf(row: MessageRow): StoredMessage {
 }
 
 const OPEN = { name: "room.open", text: "select dure.open_place($1, $2) as place" };
+const OPEN_FOR = {
+  name: "room.open_for",
+  text: "select dure.open_place_for($1, $2, $3, $4) as place",
+};
 const WRITE = { name: "room.write", text: "select dure.write_message($1) as result" };
 const EMIT = { name: "room.emit", text: "select dure.emit($1)" };
 const PLACE = {
@@ -338,21 +360,6 @@ const PLACE = {
     select p.*, dure.is_private(p) as is_private
     from dure.places p
     where id = coalesce((select moved_to from dure.places where id = $1), $1)`,
-};
-/** Of the newest messages. */
-const AGENTS_WORDS = {
-  name: "room.agents_words",
-  text: `
-    select
-    from (
-      select author_kind
-      from dure.room_messages
-      where place = $1
-      order by seq desc
-      limit 100
-    ) lately
-    where author_kind = 'agent'
-    limit 1`,
 };
 const THREAD_NAMED = {
   name: "room.thread_named",
@@ -383,6 +390,11 @@ const MESSAGE_AT = {
     from dure.room_parts p
     join dure.room_messages m on m.id = p.message
     where p.adapter = $1 and p.platform_id = $2`,
+};
+
+const MESSAGE_CALLED = {
+  name: "room.message_called",
+  text: "select * from dure.message_called($1, $2)",
 };
 
 const DEPART = {

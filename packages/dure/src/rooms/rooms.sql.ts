@@ -56,6 +56,100 @@ begin
   );
 end $$;
 
+-- The message of an id, which is its platform's or, on the web, dure's. A
+-- thread below a message has the message's own id.
+create or replace function dure.message_called(
+  p_adapter text, p_id text
+) returns setof dure.room_messages language sql stable as $$
+  select m.*
+  from dure.room_messages m
+  where m.id = coalesce(
+    (
+      select p.message
+      from dure.room_parts p
+      where p.adapter = p_adapter and p.platform_id = p_id
+    ),
+    p_id
+  )
+$$;
+
+-- Locks a place for a message that stands or will stand in it, and gives with
+-- it what the message may go on with: what its author said before, among the
+-- newest 50 (open: an agent has still to answer it), the message above the
+-- thread, and, of a thread in which no agent takes part, whether one spoke
+-- there lately. Each statement sees what was decided before the lock was had.
+create or replace function dure.open_place_for(
+  p_place text, p_forget_ms double precision, p_author text, p_message text
+) returns jsonb language plpgsql as $$
+declare
+  v_place jsonb := dure.open_place(p_place, p_forget_ms);
+  v_id text := v_place->>'id';
+  v_adapter text := v_place->>'adapter';
+begin
+  if v_id is null then return null; end if;
+  return v_place || jsonb_build_object(
+    'before',
+      (
+        select jsonb_build_object(
+          'mentions', mentions, 'roles', roles,
+          'age_ms', extract(epoch from clock_timestamp() - heard_at) * 1000,
+          'is_open', exists (
+            select
+            from dure.handlings h
+            where h.message = newest.id
+              and (
+                h.state <> 'done'
+                or exists (
+                  select
+                  from dure.handlings lead
+                  where lead.id = h.gathered_by and lead.state <> 'done'
+                )
+              )
+          )
+        )
+        from (
+          select *
+          from dure.room_messages
+          where place = v_id
+            and seq < coalesce(
+              (select seq from dure.message_called(v_adapter, p_message)),
+              (v_place->>'next_seq')::bigint
+            )
+          order by seq desc
+          limit 50
+        ) newest
+        where author = p_author
+          and author_kind = 'person'
+          and deleted_at is null
+        limit 1
+      ),
+    'above',
+      case when v_place->>'kind' = 'thread'
+        then (
+          select jsonb_build_object(
+            'author_kind', author_kind, 'author', author,
+            'mentions', mentions, 'roles', roles, 'mark', mark
+          )
+          from dure.message_called(v_adapter, v_place->>'thread')
+        )
+      end,
+    'agents_spoke',
+      v_place->>'kind' = 'thread'
+      and v_place->'participants' = '[]'
+      and exists (
+        select
+        from (
+          select author_kind
+          from dure.room_messages
+          where place = v_id
+          order by seq desc
+          limit 100
+        ) lately
+        where author_kind = 'agent'
+      )
+  );
+end $$;
+
 -- What followed from one message, in one go: the message (unless it is
 -- known), roles, participants, records, work, counters, events.
 create or replace function dure.write_message(

@@ -1,6 +1,6 @@
 /** What follows from an agent's words, directly at the rows. */
 
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { Outbox } from "../durable/outbox.ts";
 import { joinTeam } from "../durable/test-members.ts";
 import { testDatabase } from "../durable/test-database.ts";
@@ -42,6 +42,7 @@ async function openTalk() {
     database,
     store,
     talk,
+    notifications,
     async [Symbol.asyncDispose]() {
       await member[Symbol.asyncDispose]();
       await db[Symbol.asyncDispose]();
@@ -83,3 +84,30 @@ test("words of an agent that have left count once, and are heard once", async ()
   const work = await database.query({ text: "select agent from dure.handlings" });
   expect(work).toEqual([{ agent: "eden" }]);
 });
+
+test("a message that no agent answers costs four statements, and wakes only those who watch", async () => {
+  await using world = await openTalk();
+  const { database, talk, notifications } = world;
+  await database.query(THREAD_OF_PEOPLE);
+  const publish = vi.spyOn(notifications, "publish");
+  const costs: number[] = [];
+
+  for (const text of ["점심 뭐 먹지", "김밥", "좋아"]) {
+    const before = database.statements;
+    await talk.hear(
+      "thread_lunch",
+      { authorKind: "person", author: "minjun", authorName: "민준", text },
+      ["ruda", "eden"],
+    );
+    costs.push(database.statements - before);
+  }
+
+  // BEGIN, the look at the place, the message with all that follows, COMMIT; a lease may come between.
+  expect(Math.min(...costs)).toBe(4);
+  expect(new Set(publish.mock.calls.map(([topic]) => topic))).toEqual(new Set(["events"]));
+});
+
+const THREAD_OF_PEOPLE = {
+  text: `insert into dure.places (id, adapter, kind, name, parent, thread)
+         values ('thread_lunch', 'web', 'thread', '점심', 'web:general', 'thread_lunch')`,
+};

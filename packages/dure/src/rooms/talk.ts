@@ -29,7 +29,7 @@ import { findMentions, renderMentions, takesBack } from "./decide/mentions.ts";
 import { tellFormerName } from "./out/former-name-notice.ts";
 import { asideOf, listenersIn, membersAmong } from "./decide/bystanders.ts";
 import { addressedBy, takingPart, type Addressed } from "./decide/continuing.ts";
-import type { OpenPlace, Place } from "./place.ts";
+import type { HeardPlace, OpenPlace, Place } from "./place.ts";
 import { carryFiles, showFiles, type PlaceAttachment } from "./look/place-files.ts";
 import type { RoleDecision } from "./decide/role.ts";
 import { nameFromOutside } from "./look/room-person.ts";
@@ -160,12 +160,14 @@ export class Talk {
     options: { only?: "record" } = {},
   ): Promise<HeardResult> {
     const onlyRecord = options.only === "record";
-    const result = await this.#setting.database.transaction(async (tx) => {
-      const place = await this.#setting.store.open(tx, placeId);
+    const { isRecordOnly, ...result } = await this.#setting.database.transaction(async (tx) => {
+      const { author, platformId: message } = heard;
+      const place = await this.#setting.store.openFor(tx, placeId, { author, message });
       if (!place) throw placeUnknown(placeId);
       return this.#hearIn(tx, place, heard, { agents, onlyRecord });
     });
-    this.announce();
+    if (isRecordOnly) this.#setting.notifications.publish(EVENTS_TOPIC);
+    else this.announce();
     return result;
   }
 
@@ -269,15 +271,15 @@ export class Talk {
 
   async #hearIn(
     tx: Transaction,
-    found: OpenPlace,
+    found: HeardPlace,
     heard: IncomingMessage,
     { agents, onlyRecord }: { agents: readonly string[]; onlyRecord: boolean },
-  ): Promise<HeardResult> {
+  ): Promise<HeardResult & { readonly isRecordOnly: boolean }> {
     const { directory, gather } = this.#setting;
     const known = await this.#knownMessage(tx, found, heard);
     const fresh = agents.filter((agent) => !known?.roles[agent]);
     if (known && (fresh.length === 0 || heard.clientId !== undefined)) {
-      return { messageId: known.id, repeated: true, unheeded: [] };
+      return { messageId: known.id, repeated: true, unheeded: [], isRecordOnly: true };
     }
     if (!known && found.state === "closed") {
       throw placeClosed(found, "Write somewhere else.");
@@ -288,12 +290,8 @@ export class Talk {
       heard.replyTo === undefined
         ? undefined
         : await this.#setting.store.message(heard.replyTo, tx);
-    const addressed = await addressedBy(
-      tx,
-      found,
-      { ...heard, replied, seq: known?.seq },
-      { names: directory.names, gather },
-    );
+    const rule = { names: directory.names, gather };
+    const addressed = await addressedBy(tx, found, { ...heard, replied }, rule);
     const { mentions, toPerson } = addressed;
     const { place, joins } = await takingPart(tx, found, heard, { ...addressed, directory, known });
     const message = known
@@ -308,7 +306,7 @@ export class Talk {
     const hearing = await membersAmong(fresh, { tx, place, message, directory });
     const alerts = known ? [] : alertEntries(place, message, this.#setting.alertAfterMs);
     const row = rowOfHeard(message, heard);
-    const unheeded = await this.#write(
+    const written = await this.#write(
       tx,
       { place, message, step, agents: hearing, joins, toPerson },
       { known: known !== undefined, row, onlyRecord, bystanders, alerts },
@@ -316,7 +314,7 @@ export class Talk {
     if (!known) await this.#redecideBefore(tx, place, message);
     const files = (heard.attachments ?? []).flatMap((one) => ("file" in one ? [one.file] : []));
     if (files.length > 0) await carryFiles(tx, message.id, { place: place.id, files });
-    return { messageId: message.id, repeated: known !== undefined, unheeded };
+    return { messageId: message.id, repeated: known !== undefined, ...written };
   }
 
   async #knownMessage(
@@ -338,7 +336,7 @@ export class Talk {
    * T7: a thread where agents took part has lost who takes part in it. Logged once, and again
    * when an agent takes part and is lost again.
    */
-  #warnOfLostRecord(place: OpenPlace, { mentions }: DecidedMessage): void {
+  #warnOfLostRecord(place: HeardPlace, { mentions }: DecidedMessage): void {
     if (place.kind !== "thread" || !place.hadAgents) return;
     if (place.participants.length > 0 || mentions.length > 0) {
       return void this.#warned.delete(place.id);
@@ -406,7 +404,8 @@ export class Talk {
 
   /**
    * Decides for the agents and writes what follows. Returns those that `onlyRecord` has kept from
-   * an answer that they were asked for.
+   * an answer that they were asked for, and whether it made no work: then processes that send or
+   * answer need not look.
    */
   async #write(
     tx: Transaction,
@@ -419,7 +418,7 @@ export class Talk {
       /** Of people who may be told of the message. */
       alerts?: readonly NewEntry[];
     },
-  ): Promise<readonly string[]> {
+  ): Promise<{ readonly unheeded: readonly string[]; readonly isRecordOnly: boolean }> {
     const { store, limits, gather, directory } = this.#setting;
     const { place, message, step } = spoken;
     const aside = asideOf(spoken, given.bystanders ?? [], this.#setting);
@@ -461,12 +460,14 @@ export class Talk {
     }
     if (unrecorded !== null) this.#warnUnrecorded(spoken, observers, unrecorded);
     this.#logDecisions(message, decisions);
-    if (!given.onlyRecord) await tellFormerName(tx, spoken, this.#setting);
+    const isTold = !given.onlyRecord && (await tellFormerName(tx, spoken, this.#setting));
     if (step.trip) {
       await stopTalkIn(tx, this.#setting, place);
       await tellTrip(tx, this.#setting, this, { place, message, trip: step.trip });
     }
-    return unheeded;
+    const makesWork = handlings.length > 0 || outbox.length > 0 || message.mentions.length > 0;
+    const isRecordOnly = !makesWork && !isTold && step.state === place.state;
+    return { unheeded, isRecordOnly };
   }
 
   #warnUnrecorded(

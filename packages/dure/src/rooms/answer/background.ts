@@ -2,7 +2,6 @@
 
 import type { Directory, RoomAgent } from "../directory.ts";
 import { readersLine } from "../handover/guide.ts";
-import { messageAbove } from "../decide/continuing.ts";
 import { renderMentions } from "../decide/mentions.ts";
 import type { Place } from "../place.ts";
 import type { StoredMessage } from "../room-store.ts";
@@ -88,10 +87,11 @@ export async function gatherFacts(
 }
 
 async function messagesAbove(
-  { database, store }: RoomsSetting,
+  { store }: RoomsSetting,
   place: Place,
 ): Promise<BackgroundFacts["above"]> {
-  const above = await messageAbove(database, place);
+  if (place.kind !== "thread" || place.thread === null) return [];
+  const above = await store.messageCalled(place.adapter, place.thread);
   if (!above) return [];
   const asked = above.replyTo === null ? undefined : await store.message(above.replyTo);
   return asked ? [asked, above] : [above];

@@ -66,7 +66,6 @@ function said(mentions: readonly string[], participants: readonly string[]): Spo
       departed: [],
       agentMessages: 0,
       recent: [],
-      hadAgents: true,
     },
     message: {
       id: "message_1",

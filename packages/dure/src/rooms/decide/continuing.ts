@@ -4,18 +4,14 @@ import type { Queryable } from "../../durable/database.ts";
 import { closest } from "../../kernel/closest.ts";
 import type { Directory } from "../directory.ts";
 import type { GatherRule } from "../limits.ts";
-import type { OpenPlace, Place } from "../place.ts";
-import { messageOf, type MessageRow, type StoredMessage } from "../room-store.ts";
+import type { ContinuedMessage, HeardPlace, Place } from "../place.ts";
 import { calledFirst, findMentions, isCalled, type MentionDirectory } from "./mentions.ts";
-
-/** A message that is continued. */
-type Continued = Pick<StoredMessage, "authorKind" | "author" | "mentions" | "roles" | "mark">;
 
 /**
  * Its author, if an agent, and the agents that it names; where there are none, those that answered it,
  * if its own author goes on. Pure. Source: docs/spec/collaboration §2.
  */
-function agentsOf(message: Continued, speaker: string): readonly string[] {
+function agentsOf(message: ContinuedMessage, speaker: string): readonly string[] {
   const { authorKind, author, mentions, roles, mark } = message;
   if (mark === "sink") return [];
   const spoken = authorKind === "agent" ? [author, ...mentions] : mentions;
@@ -35,10 +31,8 @@ export interface Addressed {
 interface SaidWords {
   readonly text: string;
   readonly author: string;
-  readonly authorKind: StoredMessage["authorKind"];
-  /** Of one that stands in its place already: what was said before it counts. */
-  readonly seq?: number | undefined;
-  readonly replied?: Continued | undefined;
+  readonly authorKind: ContinuedMessage["authorKind"];
+  readonly replied?: ContinuedMessage | undefined;
   /** Agents whose message is answered, where dure has no record of that message. */
   readonly repliedTo?: readonly string[] | undefined;
 }
@@ -49,7 +43,7 @@ interface SaidWords {
  */
 export async function addressedBy(
   tx: Queryable,
-  place: Pick<Place, "id" | "parent" | "kind">,
+  place: Pick<HeardPlace, "id" | "parent" | "kind" | "before">,
   words: SaidWords,
   { names, gather }: { readonly names: MentionDirectory; readonly gather: GatherRule },
 ): Promise<Addressed> {
@@ -65,7 +59,7 @@ export async function addressedBy(
   const answered = replied ? agentsOfReply(replied, author) : repliedTo;
   const mentions = [...new Set([...named, ...answered])];
   const isAlone = mentions.length > 0 || !isPerson || gather.policy === "queue";
-  return isAlone ? { mentions, toPerson: false } : goesOn(tx, place, words, gather.mostMs);
+  return isAlone ? { mentions, toPerson: false } : goesOn(place, gather.mostMs);
 }
 
 const TO_PERSON: Addressed = { mentions: [], toPerson: true };
@@ -77,34 +71,23 @@ function namedIn(text: string, names: MentionDirectory): readonly string[] {
 }
 
 /** The author of an agent's message; of a message of one's own those that it was for. Pure. */
-function agentsOfReply(replied: Continued, speaker: string): readonly string[] {
+function agentsOfReply(replied: ContinuedMessage, speaker: string): readonly string[] {
   return replied.authorKind === "agent" ? [replied.author] : agentsOf(replied, speaker);
 }
 
-function isTo({ authorKind, author }: Continued, speaker: string): boolean {
+function isTo({ authorKind, author }: ContinuedMessage, speaker: string): boolean {
   return authorKind !== "agent" && author !== speaker;
 }
 
-function wasToPerson({ roles }: Pick<Continued, "roles">): boolean {
+function wasToPerson({ roles }: Pick<ContinuedMessage, "roles">): boolean {
   return Object.values(roles).some(({ because }) => because === "to-a-person");
 }
 
-/** What a message goes on with that its person wrote just before, while that has no answer yet. */
-async function goesOn(
-  tx: Queryable,
-  place: Pick<Place, "id">,
-  { author, seq }: SaidWords,
-  mostMs: number,
-): Promise<Addressed> {
-  const [before] = await tx.query<BeforeRow>(BEFORE, [place.id, author, seq ?? null]);
+/** What a message goes on with that its person wrote just before, while that has no answer yet. Pure. */
+function goesOn({ before }: Pick<HeardPlace, "before">, mostMs: number): Addressed {
   if (!before) return { mentions: [], toPerson: false };
-  if (wasToPerson(before) && before.age_ms <= mostMs) return TO_PERSON;
-  return { mentions: before.is_open ? before.mentions : [], toPerson: false };
-}
-
-interface BeforeRow extends Pick<StoredMessage, "mentions" | "roles"> {
-  readonly age_ms: number;
-  readonly is_open: boolean;
+  if (wasToPerson(before) && before.ageMs <= mostMs) return TO_PERSON;
+  return { mentions: before.isOpen ? before.mentions : [], toPerson: false };
 }
 
 /**
@@ -153,17 +136,17 @@ const CALLS_BY_NAME = /^\S{1,60}?(?:[,，:：]|(?:아|야|님|씨)(?=[\s,，:：
  */
 export async function takingPart(
   tx: Queryable,
-  found: OpenPlace,
+  found: HeardPlace,
   { author, authorKind }: Pick<SaidWords, "author" | "authorKind">,
   given: Addressed & {
     readonly directory: Directory;
     /** The message is stored already: who takes part is recorded. */
     readonly known: object | undefined;
   },
-): Promise<{ readonly place: OpenPlace; readonly joins: readonly string[] }> {
+): Promise<{ readonly place: HeardPlace; readonly joins: readonly string[] }> {
   const { mentions, toPerson, directory, known } = given;
   if (!known && found.participants.length === 0) {
-    const above = await agentsAbove(tx, found, author);
+    const above = agentsAbove(found, author);
     const joins = above.filter((agent) => directory.account(found.adapter, agent) !== undefined);
     return { place: joins.length > 0 ? { ...found, participants: joins } : found, joins };
   }
@@ -173,15 +156,12 @@ export async function takingPart(
   return { place: { ...found, participants }, joins: [] };
 }
 
-/** The agents of the message below which a thread stands, without those that have left the thread. */
-async function agentsAbove(
-  tx: Queryable,
-  place: OpenPlace,
-  speaker: string,
-): Promise<readonly string[]> {
-  const above = await messageAbove(tx, place);
+/**
+ * The agents of the message below which a thread stands, without those that have left the thread. Pure.
+ */
+function agentsAbove({ above, departed }: HeardPlace, speaker: string): readonly string[] {
   const agents = above ? agentsOf(above, speaker) : [];
-  return agents.filter((agent) => !place.departed.includes(agent));
+  return agents.filter((agent) => !departed.includes(agent));
 }
 
 /**
@@ -190,27 +170,16 @@ async function agentsAbove(
  */
 async function agentsOfAsker(
   tx: Queryable,
-  place: OpenPlace,
+  { id, participants, above }: HeardPlace,
   speaker: string,
 ): Promise<readonly string[]> {
-  if (place.participants.length === 0) return [];
-  const above = await messageAbove(tx, place);
+  if (participants.length === 0) return [];
   if (above?.authorKind !== "person" || above.author === speaker) return [];
   if (above.mentions.length > 0) return [];
   const asked = agentsOf(above, above.author);
   if (asked.length === 0) return [];
-  const named = await tx.query<{ agent: string }>(NAMED_IN, [place.id]);
+  const named = await tx.query<{ agent: string }>(NAMED_IN, [id]);
   return asked.filter((agent) => !named.some((one) => one.agent === agent));
-}
-
-/** The message below which a thread stands; undefined for a thread that stands for itself. */
-export async function messageAbove(
-  tx: Queryable,
-  { kind, adapter, thread }: Pick<Place, "kind" | "adapter" | "thread">,
-): Promise<StoredMessage | undefined> {
-  if (kind !== "thread" || thread === null) return undefined;
-  const [row] = await tx.query<MessageRow>(ABOVE, [adapter, thread]);
-  return row && messageOf(row);
 }
 
 /** Who wrote one of the newest 200 messages of the place, and of the channel of a thread. */
@@ -233,49 +202,4 @@ const NAMED_IN = {
     select distinct unnest(mentions) as agent
     from dure.room_messages
     where place = $1`,
-};
-/** Among the newest 50. Open: an agent has still to answer it. */
-const BEFORE = {
-  name: "continuing.before",
-  text: `
-    select mentions, roles,
-      extract(epoch from clock_timestamp() - heard_at)::double precision * 1000 as age_ms,
-      exists (
-        select
-        from dure.handlings h
-        where h.message = newest.id
-          and (
-            h.state <> 'done'
-            or exists (
-              select
-              from dure.handlings lead
-              where lead.id = h.gathered_by and lead.state <> 'done'
-            )
-          )
-      ) as is_open
-    from (
-      select *
-      from dure.room_messages
-      where place = $1 and ($3::bigint is null or seq < $3)
-      order by seq desc
-      limit 50
-    ) newest
-    where author = $2 and author_kind = 'person' and deleted_at is null
-    order by seq desc
-    limit 1`,
-};
-/** A thread below a message has the message's own id on its platform; on the web, dure's. */
-const ABOVE = {
-  name: "continuing.above",
-  text: `
-    select m.*
-    from dure.room_messages m
-    where m.id = coalesce(
-      (
-        select p.message
-        from dure.room_parts p
-        where p.adapter = $1 and p.platform_id = $2
-      ),
-      $2
-    )`,
 };

@@ -12,7 +12,7 @@ import { addressedBy } from "../decide/continuing.ts";
 import { renderMentions } from "../decide/mentions.ts";
 import { isEmoji, keepReaction, type Reaction } from "./reactions.ts";
 import type { RoomPerson } from "../look/room-person.ts";
-import type { OpenPlace } from "../place.ts";
+import type { HeardPlace } from "../place.ts";
 import { namesOf, type MessageName, type StoredMessage } from "../room-store.ts";
 import { recordOf, type RoomsSetting, type Talk } from "../talk.ts";
 
@@ -33,7 +33,8 @@ export async function editMessage(
   const [found] = await database.query<FoundMessage>(FIND, namesOf(message));
   if (!found) return;
   await database.transaction(async (tx) => {
-    const place = await store.open(tx, found.place);
+    const { id, author } = found;
+    const place = await store.openFor(tx, found.place, { author, message: id });
     const [edited] = await tx.query<{ id: string; place: string; is_news: boolean }>(EDIT, [
       ...namesOf(message),
       text,
@@ -51,7 +52,7 @@ async function addressAnew(
   tx: Transaction,
   { store, directory, gather }: RoomsSetting,
   talk: Pick<Talk, "redecide">,
-  { place, id }: { readonly place: OpenPlace; readonly id: string },
+  { place, id }: { readonly place: HeardPlace; readonly id: string },
 ): Promise<void> {
   const message = await store.message(id, tx);
   if (message?.authorKind !== "person") return;
@@ -164,9 +165,10 @@ interface OwnMessagesParts {
 interface FoundMessage {
   readonly id: string;
   readonly place: string;
+  readonly author: string;
 }
 
-interface GoneMessage extends FoundMessage {
+interface GoneMessage extends Omit<FoundMessage, "author"> {
   readonly author_name: string;
   readonly text: string;
 }
@@ -299,7 +301,7 @@ const UNBEGUN = {
 const FIND = {
   name: "changes.find",
   text: `
-    select id, place
+    select id, place, author
     from dure.room_messages
     where id = coalesce(
         $3,

@@ -11,16 +11,19 @@ import { enqueueNotice } from "./notices.ts";
 /** Agents that a notice lists. */
 const MAX_LISTED = 20;
 
-/** Says in the place that no agent has the name, and who is there: once for each name and place. */
+/**
+ * Says in the place that no agent has the name, and who is there: once for each name and place. Whether
+ * there was something to say.
+ */
 export async function tellFormerName(
   tx: Transaction,
   { place, message }: Pick<SpokenMessage, "place" | "message">,
   { directory, locale }: Pick<RoomsSetting, "directory" | "locale">,
-): Promise<void> {
+): Promise<boolean> {
   const name = formerNameIn(message, directory);
   const author = noticeAuthor(directory, place.adapter);
   // The agent of a direct room answers all that is said there.
-  if (name === undefined || place.kind === "direct" || place.isSink || !author) return;
+  if (name === undefined || place.kind === "direct" || place.isSink || !author) return false;
   const there = directory.accountsOf(place.adapter).map(({ displayName }) => displayName);
   await enqueueNotice(tx, {
     place: place.id,
@@ -28,6 +31,7 @@ export async function tellFormerName(
     text: roomTexts(locale).noSuchAgent(name, there.slice(0, MAX_LISTED).join(", ")),
     key: `${place.id}/no-such-agent/${name}`,
   });
+  return true;
 }
 
 /** What agents of this database are called, and were lately. */
