@@ -465,8 +465,7 @@ export class Talk {
       await stopTalkIn(tx, this.#setting, place);
       await tellTrip(tx, this.#setting, this, { place, message, trip: step.trip });
     }
-    const makesWork = handlings.length > 0 || outbox.length > 0 || message.mentions.length > 0;
-    const isRecordOnly = !makesWork && !isTold && step.state === place.state;
+    const isRecordOnly = !isTold && !makesWork(spoken, handlings.length + outbox.length);
     return { unheeded, isRecordOnly };
   }
 
@@ -496,6 +495,14 @@ function accountUnknown(agent: string, { adapter }: Place, directory: Directory)
     class: "conflict",
     hint: directory.unknownHint(agent),
   });
+}
+
+/**
+ * Whether somewhere there is something to do behind a message: an answer, a word to send, a place that
+ * goes on or rests. Pure.
+ */
+function makesWork({ place, message, step }: SpokenMessage, queued: number): boolean {
+  return queued > 0 || message.mentions.length > 0 || step.state !== place.state;
 }
 
 /** Files leave behind the words, in a part of their own. */

@@ -79,6 +79,37 @@ describe.each(PLATFORMS)("on %s a message", { timeout: 60_000 }, (_name, make) =
   });
 });
 
+test("a summary that was made of a deleted message goes, and what else was said is still known", async () => {
+  const { platform, team, asked } = await stageOf(async () => webPlatform(), 0);
+  const message = await platform.say(team, "비밀번호는 1234예요");
+  await settled(team);
+  await platform.say(team, "제 생일은 5월이에요");
+  await settled(team);
+  await platform.say(team, "고마워요");
+  await settled(team);
+  await team.database.query(FOLDED);
+
+  await platform.remove(team, message);
+  await eventually(async () => expect(await holdersOf(team, "1234")).toEqual([]));
+  await platform.say(team, "제 생일이 언제죠?");
+  await settled(team);
+
+  const last = asked.at(-1)!;
+  expect(last).not.toContain("1234");
+  expect(last).toContain("제 생일은 5월이에요");
+  expect(last.split("고마워요")).toHaveLength(2);
+});
+
+/** As a model would have folded all but the last exchange. */
+const FOLDED = {
+  text: `update dure.sessions
+         set memory = jsonb_build_object(
+           'summaryText', '비밀번호가 1234이고 생일이 5월이라고 했다.',
+           'rawHistory', jsonb_path_query_array(memory->'rawHistory', '$[last - 1 to last]')
+         )
+         where memory ? 'rawHistory'`,
+};
+
 test("a message that is edited to another agent and back is answered once, by the first one", async () => {
   const platform = webPlatform();
   const team = await readyTeamOn(platform, { gather: { restMs: 1_500, mostMs: 10_000 } });

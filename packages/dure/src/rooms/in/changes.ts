@@ -1,23 +1,15 @@
 /** What people change of what they have said, on every platform: other words, or none. */
 
-import type { Queryable, Transaction } from "../../durable/database.ts";
-import type { TransactionalHandler } from "../../durable/outbox-handler.ts";
-import { enqueue } from "../../durable/outbox.ts";
-import { storable } from "../../durable/storable.ts";
+import type { Transaction } from "../../durable/database.ts";
 import { DureError } from "../../kernel/errors.ts";
-import { spokenBy } from "../../kernel/quoted-words.ts";
-import type { Memory } from "../../engine/agent/memory.ts";
 import { endHandlingsOf } from "../answer/gathering.ts";
 import { addressedBy } from "../decide/continuing.ts";
-import { renderMentions } from "../decide/mentions.ts";
+import { enqueueForgetting, type GoneWords } from "./forgetting.ts";
 import { isEmoji, keepReaction, type Reaction } from "./reactions.ts";
 import type { RoomPerson } from "../look/room-person.ts";
 import type { HeardPlace } from "../place.ts";
 import { namesOf, type MessageName, type StoredMessage } from "../room-store.ts";
 import { recordOf, type RoomsSetting, type Talk } from "../talk.ts";
-
-/** Takes the words of a message that is gone out of what agents remember. */
-export const FORGET_TOPIC = "room.forget";
 
 /**
  * The message has other words. What has not been answered is answered as it reads now; an agent that
@@ -168,77 +160,8 @@ interface FoundMessage {
   readonly author: string;
 }
 
-interface GoneMessage extends Omit<FoundMessage, "author"> {
-  readonly author_name: string;
-  readonly text: string;
-}
-
-/** What an agent's session holds of a message that is gone. */
-interface Forgetting {
-  readonly session: string;
-  readonly turn: string;
-  /** As the session has them: `민준: 말`. */
-  readonly words: string;
-}
-
-async function enqueueForgetting(
-  tx: Transaction,
-  { directory }: RoomsSetting,
-  { id, author_name: name, text }: GoneMessage,
-): Promise<void> {
-  const words = spokenBy(
-    name,
-    renderMentions(text, (agent) => directory.nameOf(agent)),
-  );
-  const handled = await tx.query<Omit<Forgetting, "words">>(HANDLED, [id]);
-  await enqueue(
-    tx,
-    handled.map(({ session, turn }) => ({
-      topic: FORGET_TOPIC,
-      ordering: session,
-      key: `${id}/forget/${turn}`,
-      payload: { session, turn, words },
-    })),
-  );
-}
-
-/** A session whose turn runs is forgotten in when that has ended. Repeated it changes nothing. */
-export function forgetHandler(): TransactionalHandler {
-  return {
-    transactional: true,
-    classify: (error) =>
-      error instanceof SessionBusy ? { class: "rate-limited", afterMs: BUSY_MS } : undefined,
-    run: async (payload, { tx }) => {
-      const { session, turn, words } = payload as unknown as Forgetting;
-      await forgetIn(tx, { session, turn, words });
-    },
-  };
-}
-
-class SessionBusy extends Error {}
-
-/** Before a session whose turn runs is looked at again, milliseconds. */
-const BUSY_MS = 2_000;
-
-async function forgetIn(tx: Queryable, { session, turn, words }: Forgetting): Promise<void> {
-  const [row] = await tx.query<{ memory: Memory; running: string | null }>(MEMORY, [session]);
-  if (row?.running) throw new SessionBusy(`${session} is in the middle of a turn`);
-  const [asked] = await tx.query<{ text: string }>(ASKED, [session, turn]);
-  if (asked) await tx.query(FORGET_ASKED, [session, turn, withoutWords(asked.text, words)]);
-  const { rawHistory } = row?.memory ?? {};
-  if (!row || !rawHistory) return;
-  const kept = rawHistory.map((entry) =>
-    entry.role === "user" ? { ...entry, content: withoutWords(entry.content, words) } : entry,
-  );
-  await tx.query(FORGET_MEMORY, [session, storable({ ...row.memory, rawHistory: kept })]);
-}
-
-/** Where the words stand as a message of their own; the speaker stays. Pure. */
-function withoutWords(text: string, words: string): string {
-  const speaker = words.slice(0, words.indexOf(": ") + 2);
-  const lines = `\n${text}\n`;
-  const without = lines.replaceAll(`\n${words}\n`, `\n${speaker}(deleted)\n`);
-  return without.slice(1, -1);
+interface GoneMessage extends GoneWords {
+  readonly place: string;
 }
 
 /**
@@ -340,43 +263,4 @@ const FORGET_FILES = {
   text: `
     delete from dure.files
     where turn_id = $1 and session_id = 'place ' || $2`,
-};
-/** The turns that were asked with it, also among other messages. */
-const HANDLED = {
-  name: "changes.handled",
-  text: `
-    select h.session, coalesce(lead.turn, h.turn) as turn
-    from dure.handlings h
-    left join dure.handlings lead on lead.id = h.gathered_by
-    where h.message = $1 and coalesce(lead.turn, h.turn) is not null`,
-};
-const MEMORY = {
-  name: "changes.memory",
-  text: `
-    select memory, running_turn as running
-    from dure.sessions
-    where id = $1
-    for update`,
-};
-const ASKED = {
-  name: "changes.asked",
-  text: `
-    select text
-    from dure.messages
-    where session_id = $1 and turn_id = $2
-    limit 1`,
-};
-const FORGET_ASKED = {
-  name: "changes.forget_asked",
-  text: `
-    update dure.messages
-    set text = $3
-    where session_id = $1 and turn_id = $2`,
-};
-const FORGET_MEMORY = {
-  name: "changes.forget_memory",
-  text: `
-    update dure.sessions
-    set memory = $2, memory_rev = memory_rev + 1
-    where id = $1 and running_turn is null`,
 };
