@@ -77,6 +77,21 @@ describe.each(PLATFORMS)("on %s a message", { timeout: 60_000 }, (_name, make) =
     expect(asked[1]).toContain("민준: (deleted)");
     expect(asked[1]).toContain("was deleted by its author");
   });
+
+  test("that is edited to another agent and back is answered once, by the first one", async () => {
+    const platform = await make();
+    const team = await readyTeamOn(platform, { gather: { restMs: 1_500, mostMs: 10_000 } });
+    const message = await platform.say(team, "@이든 봐 주세요");
+    await platform.edit(team, message, "@세움 봐 주세요");
+    await platform.edit(team, message, "봐 주세요");
+    await platform.edit(team, message, "@이든 다시 봐 주세요");
+    await settled(team);
+
+    const { place } = await team.rooms.message(message, ANONYMOUS);
+    const shown = await platform.shown(team, place);
+    expect(shown.slice(1)).toEqual(["이든: 이든의 답입니다"]);
+    expect(["ruda", "seum", "eden"].map((agent) => team.calls(agent as Name))).toEqual([0, 0, 1]);
+  });
 });
 
 test("a summary that was made of a deleted message goes, and what else was said is still known", async () => {
@@ -109,19 +124,6 @@ const FOLDED = {
          )
          where memory ? 'rawHistory'`,
 };
-
-test("a message that is edited to another agent and back is answered once, by the first one", async () => {
-  const platform = webPlatform();
-  const team = await readyTeamOn(platform, { gather: { restMs: 1_500, mostMs: 10_000 } });
-  const message = await platform.say(team, "@이든 봐 주세요");
-  await platform.edit(team, message, "@세움 봐 주세요");
-  await platform.edit(team, message, "봐 주세요");
-  await platform.edit(team, message, "@이든 다시 봐 주세요");
-  await settled(team);
-
-  expect((await platform.shown(team, "web:general")).slice(1)).toEqual(["이든: 이든의 답입니다"]);
-  expect(["ruda", "seum", "eden"].map((agent) => team.calls(agent as Name))).toEqual([0, 0, 1]);
-});
 
 test("a message that is deleted while it is answered ends that answer unsaid", async () => {
   const gate = Promise.withResolvers<void>();
