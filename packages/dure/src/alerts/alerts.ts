@@ -66,8 +66,10 @@ export class Alerts {
     return (await this.#vapidKeys()).publicKey;
   }
 
-  start(): void {
+  /** The keys are there before the first page asks for them: who reads writes nothing. */
+  async start(): Promise<void> {
     const { outbox, directory } = this.#options;
+    await this.#vapidKeys();
     const sending = {
       ...this.#options,
       keys: () => this.#vapidKeys(),

@@ -25,7 +25,7 @@ export function vapidKeysOf(privateKey: string): VapidKeys | undefined {
   return encoded(pair);
 }
 
-/** Those of the database, made at the first use: each process has the same. */
+/** Those of the database, made at the first start: each process has the same. */
 export async function keptVapidKeys(database: Database): Promise<VapidKeys> {
   const pair = createECDH(CURVE);
   pair.generateKeys();

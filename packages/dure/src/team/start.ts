@@ -217,7 +217,7 @@ async function startRooms(
     announcementHandler({ conversations: engine, jobs, directory, locale: settings.locale }),
   );
 
-  alerts?.start();
+  await alerts?.start();
   defer("alerts", async () => alerts?.stop());
   jobs.start();
   const working = (): string => `${jobs.running} jobs`;
