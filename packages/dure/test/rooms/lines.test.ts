@@ -40,6 +40,7 @@ describe.each(PLATFORM.rows)(
         });
 
         await platform.say(team, "물음 1");
+        await eventually(() => expect(team.calls("ruda")).toBe(1)); // before that they are one turn
         await platform.say(team, "물음 2");
         await platform.say(team, "물음 3", { person: "서연" });
         await eventually(async () =>
