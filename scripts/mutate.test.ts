@@ -9,7 +9,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { FULL } from "../packages/dure/src/kernel/test-tiers.ts";
-import { GUARDS } from "./guards/index.ts";
+import { readGuards } from "./guards.ts";
 import { isNoticed, locate, mutate, testsOf, type Guard, type Verdict } from "./mutate.ts";
 import { root } from "./processes.ts";
 
@@ -160,15 +160,17 @@ test("a function of the database is broken in its own file, and nothing of its n
   });
 });
 
-describe("the list of guards", () => {
-  test("names each guard once", () => {
-    const ids = GUARDS.map(({ id }) => id);
+describe("the lists of guards", () => {
+  const guards = readGuards(root);
+
+  test("name each guard once", () => {
+    const ids = guards.map(({ id }) => id);
 
     expect(ids.filter((id, index) => ids.indexOf(id) !== index)).toEqual([]);
   });
 
-  test("finds each guard exactly once; a change of the sources moves its guards along", () => {
-    const problems = GUARDS.flatMap((guard) => {
+  test("find each guard exactly once; a change of the sources moves its guards along", () => {
+    const problems = guards.flatMap((guard) => {
       const place = locate(root, guard);
       return place.ok ? [] : [`${guard.id}: ${place.because}`];
     });
@@ -176,9 +178,9 @@ describe("the list of guards", () => {
     expect(problems).toEqual([]);
   });
 
-  test("names tests that their files have", async () => {
+  test("name tests that their files have", async () => {
     const problems: string[] = [];
-    for (const guard of GUARDS) {
+    for (const guard of guards) {
       for (const { file, name } of testsOf(guard)) {
         const text = await readFile(path.join(root, file), "utf8").catch(() => "");
         if (!hasTest(text, name)) problems.push(`${guard.id}: ${file} > ${name}`);

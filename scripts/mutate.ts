@@ -30,7 +30,7 @@ export interface Guard {
   /** What goes wrong without it. */
   readonly why: string;
   /** Without it the tests named may not end: a time-out counts as noticed. */
-  readonly hangs?: true;
+  readonly hangs?: true | undefined;
 }
 
 export type Outcome =

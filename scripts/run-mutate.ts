@@ -1,5 +1,5 @@
 /**
- * `npm run mutate`: breaks each guard of scripts/guards in a copy of the tree, and prints those
+ * `npm run mutate`: breaks each guard of the lists beside the sources (`guards.yaml`) in a copy of the tree, and prints those
  * that no test misses.
  *
  *   npm run mutate                          all of them, two at a time
@@ -19,7 +19,7 @@ import path from "node:path";
 import { parseArgs } from "node:util";
 import { EmbeddedPostgres } from "../packages/dure/src/durable/embedded/embedded-postgres.ts";
 import { silentLogger } from "../packages/dure/src/kernel/logger.ts";
-import { GUARDS } from "./guards/index.ts";
+import { readGuards } from "./guards.ts";
 import {
   isNoticed,
   locate,
@@ -73,7 +73,7 @@ function changedArgument(args: readonly string[]): string[] {
 }
 
 async function chosen(): Promise<readonly Guard[]> {
-  const named = GUARDS.filter(
+  const named = readGuards(root).filter(
     ({ id }) => positionals.length === 0 || positionals.some((word) => id.includes(word)),
   );
   if (values.changed === undefined) return named;
