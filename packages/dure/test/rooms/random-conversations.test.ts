@@ -37,6 +37,8 @@ const AT_ONCE = 5;
 const AGENTS = Object.keys(NAMES) as Name[];
 /** What stops agents' talk is of other tests; here nothing that is asked may be refused. */
 const LIMITS = { pairCalls: 10_000, threadsPerMinute: 10_000 };
+/** Each message is for whom it says alone, and has an answer of its own: gathering is of other tests. */
+const ONE_BY_ONE = { policy: "queue" } as const;
 
 test.each(SEEDS)(
   `of ${PER_SEED} conversations on %s (seed %i) nothing is lost, told twice, misplaced or overheard`,
@@ -97,12 +99,14 @@ async function openWorld(outside: Outside): Promise<World> {
   const first = await teamOn(stage, {
     behave,
     limits: LIMITS,
+    gather: ONE_BY_ONE,
     defaultChannel: "general",
     adapter: (database) => [new WebAdapter({ database }), outside.adapterOf(["ruda", "seum"])],
   });
   const second = await teamOn(stage, {
     behave,
     limits: LIMITS,
+    gather: ONE_BY_ONE,
     defaultChannel: "general",
     on: first,
     adapter: (database) => [new WebAdapter({ database }), outside.adapterOf(["eden", "dajim"])],

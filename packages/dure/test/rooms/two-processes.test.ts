@@ -234,6 +234,9 @@ describe("two processes of one team on Discord", { timeout: 60_000 }, () => {
   );
 });
 
+/** Each message has an answer of its own. */
+const ONE_BY_ONE = { policy: "queue" } as const;
+
 describe("what the gateway tells twice, or not at all", { timeout: 60_000 }, () => {
   test("an event that comes twice to every bot is one message and one answer", async () => {
     const stage = await discordPlatform();
@@ -268,7 +271,7 @@ describe("what the gateway tells twice, or not at all", { timeout: 60_000 }, () 
     async (_what, resumable) => {
       const stage = await discordPlatform();
       const answers: Behave = (heard) => `답 ${/물음 (\d)/.exec(heard.text)?.[1]}`;
-      const team = await readyTeamOn(stage, { behave: { ruda: answers } });
+      const team = await readyTeamOn(stage, { behave: { ruda: answers }, gather: ONE_BY_ONE });
       await stage.say(team, "물음 1");
       await eventually(async () =>
         expect(await stage.shown(team, "discord:general")).toHaveLength(2),
@@ -298,6 +301,7 @@ describe("what the gateway tells twice, or not at all", { timeout: 60_000 }, () 
       const answers: Behave = (heard) => `답 ${/물음 (\d+)/.exec(heard.text)?.[1]}`;
       const team = await readyTeamOn(stage, {
         behave: { ruda: answers },
+        gather: ONE_BY_ONE,
         limits: { missedPerPlace: 5 },
       });
       await stage.say(team, "물음 0");
