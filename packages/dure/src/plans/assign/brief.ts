@@ -49,7 +49,8 @@ export async function brief(
     oneContext,
   });
   const kind = workerOf(plan.workers, port.role, member)?.kind ?? "command";
-  const wanted = { scope, context, kind, writesContracts: isOrchestrator };
+  const ofPlan = plan.ports.flatMap(({ owns, tests, reads = [] }) => [...owns, ...tests, ...reads]);
+  const wanted = { scope, context, kind, writesContracts: isOrchestrator, ofPlan };
   const gathered = await gatherFiles(wanted, commit, options);
 
   return buildPrompt({

@@ -1,4 +1,5 @@
 import type { Plan, Port } from "../plan.ts";
+import { patternsOf, type Topic } from "./document-topics.ts";
 
 /**
  * What a role knows and what it is kept from: files by globs, and sections of documents by words of
@@ -18,7 +19,33 @@ export interface ContextScope {
   readonly neverShown?: readonly string[] | undefined;
   /** Words of headings whose sections are left out of documents that are shown. */
   readonly withoutSections: readonly string[];
+  /** Which documents of the repository are for it. Absent: those that `include` names. */
+  readonly documents?:
+    | {
+        /** As front matter calls it. */
+        readonly role: string;
+        readonly topics: readonly Topic[];
+        /** Those without a topic too. */
+        readonly getsOthers: boolean;
+      }
+    | undefined;
 }
+
+/** Documents of a role of the table. */
+const DOCUMENTS = {
+  domain: {
+    role: "domain",
+    topics: ["requirements", "domain", "rules", "style"],
+    getsOthers: true,
+  },
+  infrastructure: {
+    role: "infrastructure",
+    topics: ["schema", "queries", "infrastructure", "external"],
+    getsOthers: false,
+  },
+  api: { role: "api", topics: ["api", "auth"], getsOthers: false },
+  test: { role: "test", topics: ["testing", "rules"], getsOthers: false },
+} as const satisfies Record<string, ContextScope["documents"]>;
 
 const INFRASTRUCTURE = [
   "**/infrastructure/**",
@@ -69,6 +96,7 @@ export const HEXAGONAL_CONTEXT: Readonly<Record<string, ContextScope>> = {
     gets: ["requirements", "domain model", "contracts", "business rules", "code style"],
     without: ["infrastructure detail", "API settings", "tests", "DDL"],
     include: [...DOCS, ...DOMAIN],
+    documents: DOCUMENTS.domain,
     exclude: [...INFRASTRUCTURE, ...API, ...API_SPEC, ...TESTS, ...DDL],
     withoutSections: [
       ...SECTIONS.infrastructure,
@@ -91,15 +119,17 @@ export const HEXAGONAL_CONTEXT: Readonly<Record<string, ContextScope>> = {
       ...DDL,
       ...API_SPEC,
       "config/**",
-      "docs/**/*{schema,database,infra}*.md",
+      ...patternsOf(DOCUMENTS.infrastructure.topics),
     ],
+    documents: DOCUMENTS.infrastructure,
     exclude: [...DOMAIN, ...TESTS],
     withoutSections: [...SECTIONS.rules, ...SECTIONS.tests],
   },
   api: {
     gets: ["signatures of use cases", "DTOs", "API specification", "authentication rules"],
     without: ["domain internals", "infrastructure", "tests"],
-    include: [...API, ...API_SPEC, "**/dto/**", "docs/**/*{api,auth}*.md"],
+    include: [...API, ...API_SPEC, "**/dto/**", ...patternsOf(DOCUMENTS.api.topics)],
+    documents: DOCUMENTS.api,
     exclude: [...DOMAIN, ...INFRASTRUCTURE, ...DDL, ...TESTS],
     withoutSections: [
       ...SECTIONS.domain,
@@ -111,7 +141,8 @@ export const HEXAGONAL_CONTEXT: Readonly<Record<string, ContextScope>> = {
   test: {
     gets: ["contracts", "summary of business rules", "existing test patterns", "test guides"],
     without: ["infrastructure detail", "DDL"],
-    include: [...TESTS, "docs/**/*{test,rule}*.md"],
+    include: [...TESTS, ...patternsOf(DOCUMENTS.test.topics)],
+    documents: DOCUMENTS.test,
     exclude: [...INFRASTRUCTURE, ...DDL],
     neverShown: [...INFRASTRUCTURE, ...DDL],
     withoutSections: [...SECTIONS.infrastructure, ...SECTIONS.ddl],

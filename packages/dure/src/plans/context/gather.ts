@@ -2,6 +2,7 @@ import { estimateTokens } from "../../models/prices.ts";
 import { globMatches, globOf, type Glob } from "../glob.ts";
 import { decideRead, decideWrite, makeScope, type ScopeInput } from "../scope.ts";
 import { TESTS, withoutSections, type ContextScope } from "./context-scopes.ts";
+import { isFor, subjectOf, subjectOfName } from "./document-topics.ts";
 import { conventionsOf, type Conventions } from "./conventions.ts";
 import { cutTo } from "./cut-file.ts";
 import type { PromptFile } from "./prompt.ts";
@@ -23,6 +24,15 @@ export interface CommitFiles {
  */
 const MAX_REFERENCES = 12_000;
 const MAX_REFERENCE = 4_000;
+/** Tokens of all documents that a role gets by the table: what it builds upon has the rest. */
+const MAX_DOCUMENTS = 6_000;
+/** Documents whose front matter is read, in the order of their paths. */
+const MAX_LOOKED = 200;
+/**
+ * Tokens of a file of others whose signatures cannot be read: a role of the table gets no other layer
+ * whole.
+ */
+const MAX_WITHOUT_SIGNATURES = 500;
 /** Files for which there was no room, before no more are tried: shorter ones may still fit. */
 const MAX_MISSED = 50;
 /** Tokens of one contract that is shown. What is longer is cut and can be read. */
@@ -41,6 +51,11 @@ export interface GatherInput {
   readonly writesContracts?: boolean | undefined;
   /** Of the worker. Default: a program. */
   readonly kind?: WorkerSpec["kind"] | undefined;
+  /**
+   * What all ports of the plan own and read: without the scope a worker would be given that, with every
+   * document. Default: what its own scope lets it read.
+   */
+  readonly ofPlan?: readonly string[] | undefined;
 }
 
 export interface GatheredFiles {
@@ -50,8 +65,8 @@ export interface GatheredFiles {
   readonly ownFiles: readonly string[];
   readonly readable: readonly string[];
   /**
-   * Tokens of what the same role would read without signatures, sections and bounds: its contracts
-   * and all that the plan or its role lets it read. Its own files count nowhere.
+   * Tokens of what it would be given without the scope, whole: the contracts, the documents, and what
+   * the plan's ports own and read. Its own files count nowhere.
    */
   readonly wholeTokens: number;
   /** The fewest folders and files that stand for what its processes do not see. */
@@ -71,7 +86,7 @@ const plainSignatures: ReadSignatures = async (path, text) => signaturesOf(path,
  * only what the scope allows.
  */
 export async function gatherFiles(
-  { scope, context, writesContracts = false, kind = "command" }: GatherInput,
+  { scope, context, writesContracts = false, kind = "command", ofPlan = [] }: GatherInput,
   commit: CommitFiles,
   { signal, signatures = plainSignatures }: GatherOptions = {},
 ): Promise<GatheredFiles> {
@@ -90,26 +105,10 @@ export async function gatherFiles(
   );
   const guides = conventions.guides.map(({ path }) => path);
 
-  const references: PromptFile[] = [];
-
-  let room = MAX_REFERENCES;
-  let missed = 0;
-  const candidates = candidatesOf(others, scope, context).filter((path) => !guides.includes(path));
-  for (const path of candidates) {
-    if (missed > MAX_MISSED) break;
-    signal?.throwIfAborted();
-    const text = await commit.readFile(path);
-    if (text === undefined || text.trim() === "") continue;
-    const reference = await referenceFile(path, text, context, signatures);
-    const file = cutTo(reference, MAX_REFERENCE);
-    const tokens = estimateTokens(file.text);
-    if (tokens > room) {
-      missed += 1;
-      continue;
-    }
-    room -= tokens;
-    references.push(file);
-  }
+  const candidates = candidatesOf(others, scope, context).filter(
+    ({ path }) => !guides.includes(path),
+  );
+  const references = await referencesOf(candidates, commit, { context, signal, signatures });
 
   const names = commit.files.slice(0, MAX_FILES).map(({ path }) => path);
   const hidden = withheldOf(makeScope(scope), names);
@@ -120,12 +119,18 @@ export async function gatherFiles(
   const isNear = nearIn(scope);
 
   const readable = others.filter(
-    (path) => isNear(path) && !shown.has(path) && !matches(exclude, path),
+    (path) =>
+      isNear(path) && !shown.has(path) && !matches(exclude, path) && isNamedFor(path, context),
   );
 
   const near = others.filter(isNear);
-  const wholly = [...scope.contracts, ...candidates, ...guides, ...near];
-  const wholeTokens = wholeTokensOf(wholly, commit.files);
+  const planned = ofPlan.map(globOf);
+  const own = new Set(ownFiles);
+  const isOfPlan = (path: string): boolean => matches(planned, path) || isDocument(path);
+  const unfiltered =
+    ofPlan.length > 0 ? names.filter((path) => !own.has(path) && isOfPlan(path)) : [];
+  const wholly = [...candidates.map(({ path }) => path), ...guides, ...near, ...unfiltered];
+  const wholeTokens = wholeTokensOf([...scope.contracts, ...wholly], commit.files);
 
   return { contracts, references, conventions, ownFiles, readable, wholeTokens, hidden };
 }
@@ -167,15 +172,21 @@ function nearIn(scope: ScopeInput): (path: string) => boolean {
   return (path) => matches(near, path);
 }
 
+/** A file that may be shown as a reference, and why. */
+interface ReferenceCandidate {
+  readonly path: string;
+  readonly because: "document" | "dependency" | "named" | "role";
+}
+
 /**
- * What may be shown as a reference: what the port depends on, then what the plan names, then what
- * the role's context includes.
+ * What may be shown as a reference: documents that are for the role, what the port depends on, then
+ * what the plan names, then what the role's context includes.
  */
 function candidatesOf(
   paths: readonly string[],
   scope: ScopeInput,
   context: ContextScope,
-): readonly string[] {
+): readonly ReferenceCandidate[] {
   const [include, exclude] = [context.include.map(globOf), context.exclude.map(globOf)];
   const reads = scope.reads.map(globOf);
   const needed = (scope.dependencies ?? []).map(globOf);
@@ -190,11 +201,61 @@ function candidatesOf(
   const named = shown.filter((path) => matches(reads, path));
   // A port that names what it reads knows its documents; its role's own layer is shown all the same.
   const hasOwnReads = scope.readsVisible === true && scope.byRole === undefined;
-  const included = shown.filter(
-    (path) => !matches(reads, path) && matches(include, path) && !(hasOwnReads && isDocument(path)),
+  const others = shown.filter((path) => !matches(reads, path));
+  const byTable = context.documents !== undefined;
+  const documents = hasOwnReads ? [] : others.filter(byTable ? isProjectDocument : () => false);
+  const included = others.filter(
+    (path) => matches(include, path) && !(isDocument(path) && (hasOwnReads || byTable)),
   );
+  const as = (
+    some: readonly string[],
+    because: ReferenceCandidate["because"],
+  ): readonly ReferenceCandidate[] => some.map((path) => ({ path, because }));
 
-  return [...depended, ...named, ...included];
+  return [
+    ...as(documents.slice(0, MAX_LOOKED), "document"),
+    ...as(depended, "dependency"),
+    ...as(named, "named"),
+    ...as(included, "role"),
+  ];
+}
+
+/** The references that there is room for, in the order of the candidates. */
+async function referencesOf(
+  candidates: readonly ReferenceCandidate[],
+  commit: CommitFiles,
+  options: {
+    readonly context: ContextScope;
+    readonly signal: AbortSignal | undefined;
+    readonly signatures: ReadSignatures;
+  },
+): Promise<readonly PromptFile[]> {
+  const { context, signal, signatures } = options;
+  const references: PromptFile[] = [];
+  const left = { all: MAX_REFERENCES, documents: MAX_DOCUMENTS };
+  let missed = 0;
+  for (const { path, because } of candidates) {
+    if (missed > MAX_MISSED) break;
+    signal?.throwIfAborted();
+    const isByTable = because === "document";
+    const text = await commit.readFile(path);
+    if (text === undefined || text.trim() === "") continue;
+    if (isByTable && !isFor(subjectOf(path, text), context.documents!)) continue;
+    const reference = await referenceFile(path, text, context, signatures);
+    const isUnread = because === "dependency" && reference.form === "whole" && !isDocument(path);
+    const isForeign = isUnread && context.documents !== undefined;
+    const file = cutTo(reference, isForeign ? MAX_WITHOUT_SIGNATURES : MAX_REFERENCE);
+    const tokens = estimateTokens(file.text);
+    if (tokens > (isByTable ? Math.min(left.all, left.documents) : left.all)) {
+      missed += 1;
+      continue;
+    }
+    left.all -= tokens;
+    if (isByTable) left.documents -= tokens;
+    references.push(file);
+  }
+
+  return references;
 }
 
 /** Without `signatures` it is whole. */
@@ -211,6 +272,18 @@ async function contractFile(
 
 function isDocument(path: string): boolean {
   return /\.(?:md|markdown)$/i.test(path);
+}
+
+/** A document of the whole, as the table means them. */
+function isProjectDocument(path: string): boolean {
+  return isDocument(path) && /^(?:docs?\/|readme\.|contributing\.)/iu.test(path);
+}
+
+/** Whether a document that stands for other roles by its name is not named to this one. Others are. */
+function isNamedFor(path: string, { documents }: ContextScope): boolean {
+  if (documents === undefined || !isProjectDocument(path)) return true;
+  const { topics } = subjectOfName(path);
+  return topics.length === 0 || isFor({ topics, roles: undefined }, documents);
 }
 
 async function referenceFile(

@@ -412,7 +412,12 @@ ports:
   - { id: e2e, role: test, goal: g, owns: [test/e2e/**], acceptance: "true", dependsOn: [db] }
 `,
   );
-  const paths = ["src/infrastructure/db.ts", "migrations/1.sql", "src/login.ts"];
+  const paths = [
+    "src/infrastructure/db.ts",
+    "migrations/1.sql",
+    "src/login.ts",
+    "test/unit/login.test.ts",
+  ];
   const files = paths.map((path) => ({ path, bytes: 10 }));
   const commit: CommitFiles = { files, readFile: () => Promise.resolve("export const a = 1;\n") };
   const shownTo = async (index: number): Promise<string[]> => {
@@ -423,7 +428,7 @@ ports:
     return references.map(({ path }) => path);
   };
 
-  expect(await shownTo(1)).toEqual(["src/login.ts"]);
+  expect(await shownTo(1)).toEqual(["test/unit/login.test.ts"]);
   expect(await shownTo(0)).toEqual(["migrations/1.sql"]);
 });
 

@@ -80,14 +80,14 @@ export function scopeOf(
 ): ScopeInput {
   const role = roleOf(plan, port);
   const context = contextScopeOf(plan, port, member, { oneContext });
-  const named = port.reads ?? role?.reads ?? readsOfPreset(plan, port);
+  const named = port.reads ?? role?.reads;
   const visible = visibleTo(plan, port, { oneContext, neighbours });
   const { others, needed } = visible;
   const reads = [...(named ?? []), ...(oneContext ? [...others, ...needed] : [])];
 
   const shared = {
     contracts: plan.contracts.map(({ path }) => path),
-    byRole: named === undefined ? byRoleOf(context) : undefined,
+    byRole: named === undefined ? (allOfPreset(plan, port) ?? byRoleOf(context)) : undefined,
     onViolation: plan.violations === "stop" ? undefined : plan.violations,
     withheld: visible.isOpen ? [] : [...others, ...context.exclude],
     readsVisible: visible.readsVisible,
@@ -147,8 +147,9 @@ function orchestratorsOf(
 }
 
 /** The role Test of the preset reads all. */
-function readsOfPreset({ roles }: Pick<Plan, "roles">, { role }: Port): string[] | undefined {
-  return roles.preset === "hexagonal" && role === TEST_ROLE ? ["**"] : undefined;
+function allOfPreset({ roles }: Pick<Plan, "roles">, { role }: Port): ScopeInput["byRole"] {
+  const isTest = roles.preset === "hexagonal" && role === TEST_ROLE;
+  return isTest ? { patterns: ["**"], but: [] } : undefined;
 }
 
 /**
