@@ -80,7 +80,11 @@ export function crashTeam(rooms: NonNullable<TeamOptions["rooms"]>) {
       eden: { displayName: "이든", card: { llm: "offline:eden" } },
     },
     ...(process.env["TEST_AWAY"] && { limits: { patience: { background: "1s" } } }),
-    rooms: { ...rooms, stream: process.env["TEST_STREAM"] === "1" },
+    rooms: {
+      ...rooms,
+      stream: process.env["TEST_STREAM"] === "1",
+      gather: { policy: "queue" }, // which message was answered is what is looked at
+    },
     services: {
       minimal: defineService({
         name: "minimal",
