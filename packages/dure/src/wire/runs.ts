@@ -231,6 +231,9 @@ export const PortReviewBody = z
 // --- answers: runs
 
 const tokens = z.int();
+const cachedTokens = z
+  .int()
+  .meta({ description: "Of tokens_in what came from a provider's cache, where that is told." });
 const member = z.enum(MEMBERS);
 
 const ReportJson = z.object({
@@ -309,6 +312,7 @@ const runFields = {
   mode: ModeJson.nullable(),
   report: ReportJson.nullable(),
   tokens_in: tokens,
+  tokens_cached: cachedTokens,
   tokens_out: tokens,
   tokens_most: tokens.nullable(),
   calls: z
@@ -581,6 +585,7 @@ const StepJson = z
     progress: z.number().meta({ description: "0 to 1." }),
     task: z.string(),
     tokens_in: tokens,
+  tokens_cached: cachedTokens,
     tokens_out: tokens,
     output: StepOutputJson.nullable(),
     log: z.string().meta({ description: "The end of what was printed and said." }),
@@ -613,6 +618,7 @@ const PortJson = z.object({
   spent_ms: z.number(),
   time_ms: z.number().meta({ description: "Of all its tries together." }),
   tokens_in: tokens,
+  tokens_cached: cachedTokens,
   tokens_out: tokens,
   tokens_most: tokens.nullable(),
   hint: z.string().nullable().meta({ description: "What a person said for the next try." }),

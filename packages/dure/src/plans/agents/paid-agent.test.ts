@@ -44,6 +44,7 @@ function purse(most = Infinity) {
       return { settle: async (one) => void spent.push(one) };
     },
     recorded: async () => sum(),
+    priceOf: () => undefined,
   };
 
   return { pay, spent, sum };

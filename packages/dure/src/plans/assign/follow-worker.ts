@@ -92,6 +92,7 @@ function wordsOf(event: WorkerEvent): string {
     case "cost":
     case "entry":
     case "session":
+    case "provider":
       return "";
     case "said":
       return event.text.endsWith("\n") ? event.text : `${event.text}\n`;
@@ -127,6 +128,7 @@ function entryOf(event: WorkerEvent): TranscriptEntry | undefined {
     case "progress":
     case "cost":
     case "said":
+    case "provider":
       return undefined;
     case "entry":
       return event.entry;

@@ -5,7 +5,13 @@ import type { Logger } from "../../kernel/logger.ts";
 import type { TranscriptEntry, WorkerEvent } from "../workers/worker.ts";
 import { TranscriptBuffer } from "./transcript.ts";
 import type { PlanStep } from "../rows/run.ts";
-import type { Counted, StepLog } from "../rows/step-log.ts";
+import {
+  countedOf,
+  lessCounted,
+  NOTHING_COUNTED,
+  type Counted,
+  type StepLog,
+} from "../rows/step-log.ts";
 import { type Member, STALLED_AFTER_MS } from "../../kernel/plans.ts";
 
 /**
@@ -49,7 +55,7 @@ export class WorkerHeartbeats {
   #storedAt: number;
   #isStalled = false;
   #last: ProgressEvent | undefined;
-  #counted: Counted = { tokens: 0, calls: 0 };
+  #counted: Counted = NOTHING_COUNTED;
   readonly #notes = new TranscriptBuffer();
   #cancelNotes: Cancel | undefined;
   #storing: Promise<void> = Promise.resolve();
@@ -103,7 +109,8 @@ export class WorkerHeartbeats {
     this.#heardAt = now;
     this.#isStalled = false;
     this.#last = event;
-    const everyMs = event.tokensUsed > this.#counted.tokens ? PAID_EVERY_MS : SIGN_EVERY_MS;
+    const { input, output } = this.#counted;
+    const everyMs = event.tokensUsed > input + output ? PAID_EVERY_MS : SIGN_EVERY_MS;
     if (isBack || event.progress === 1 || now - this.#storedAt >= everyMs) {
       await this.#store(event, log, now);
     }
@@ -122,15 +129,12 @@ export class WorkerHeartbeats {
 
   async #store(event: ProgressEvent, log: string, now: number): Promise<void> {
     const { stepLog, step, port, member, count } = this.#options;
-    const counted = this.#counted;
-    const more = {
-      tokens: Math.max(0, event.tokensUsed - counted.tokens),
-      calls: event.callsMade - counted.calls,
-    };
+    const used = countedOf(event.tokens, event.callsMade, event.tokensUsed);
+    const more = lessCounted(used, this.#counted);
     this.#storedAt = now;
     await stepLog.sign(
       step,
-      { progress: event.progress, task: event.currentTask, log, tokens: event.tokensUsed },
+      { progress: event.progress, task: event.currentTask, log, used },
       (tx) => count(tx, more),
       [
         {
@@ -146,7 +150,7 @@ export class WorkerHeartbeats {
         },
       ],
     );
-    this.#counted = { tokens: counted.tokens + more.tokens, calls: counted.calls + more.calls };
+    this.#counted = used;
   }
 
   #look(stalledMs: number): void {

@@ -2,7 +2,7 @@ import type { Clock } from "../../kernel/clock.ts";
 import type { Member } from "../../kernel/plans.ts";
 import type { StepWaiting } from "../../wire/runs.ts";
 import type { PlanStep } from "../rows/run.ts";
-import type { StepLog } from "../rows/step-log.ts";
+import { addCounted, countedOf, type Counted, type StepLog } from "../rows/step-log.ts";
 import type { WorkerError } from "../workers/worker.ts";
 import type { WorkerEnd } from "./follow-worker.ts";
 
@@ -101,9 +101,14 @@ function eventOf({ for: what, until, says }: StepWaiting, { step, port, member }
 /** Pure. */
 function resumptionOf(step: PlanStep, before: WorkerEnd | undefined): Resumption {
   if (!before) return { step };
-  const { input, output } = before.result.tokens;
+  const { input, cached = 0, output } = before.result.tokens;
   return {
-    step: { ...step, tokensIn: step.tokensIn + input, tokensOut: step.tokensOut + output },
+    step: {
+      ...step,
+      tokensIn: step.tokensIn + input,
+      tokensCached: step.tokensCached + cached,
+      tokensOut: step.tokensOut + output,
+    },
     session: before.session,
   };
 }
@@ -111,17 +116,12 @@ function resumptionOf(step: PlanStep, before: WorkerEnd | undefined): Resumption
 /** What a worker came to, with what it used before it had to wait. Pure. */
 function joined(before: WorkerEnd | undefined, now: WorkerEnd): WorkerEnd {
   if (!before) return now;
-  const { input, output } = before.result.tokens;
-  const tokens = {
-    input: now.result.tokens.input + input,
-    output: now.result.tokens.output + output,
-  };
+  const used = ({ result }: WorkerEnd): Counted => countedOf(result.tokens, result.calls ?? 0);
+  const { calls, ...tokens } = addCounted(used(before), used(now));
+
   return {
-    result: { ...now.result, tokens, calls: (before.result.calls ?? 0) + (now.result.calls ?? 0) },
-    counted: {
-      tokens: before.counted.tokens + now.counted.tokens,
-      calls: before.counted.calls + now.counted.calls,
-    },
+    result: { ...now.result, tokens, calls },
+    counted: addCounted(before.counted, now.counted),
     log: before.log + now.log,
     session: now.session ?? before.session,
   };

@@ -47,6 +47,7 @@ export const ADD_TOKENS = {
   name: "plan.add_tokens",
   text: `update dure.plan_runs set
       tokens_in = tokens_in + $2, tokens_out = tokens_out + $3, calls = calls + $4,
+      tokens_cached = tokens_cached + $5,
       updated_at = clock_timestamp()
     where id = $1
     returning tokens_in, tokens_out, tokens_most, calls, calls_most`,
@@ -164,6 +165,7 @@ export const STEP_SIGN = {
   name: "plan.step_sign",
   text: `update dure.plan_steps set
       progress = greatest(progress, $2), task = $3, tokens_in = $4, log = $5,
+      tokens_cached = $6, tokens_out = $7,
       seen_at = clock_timestamp()
     where id = $1 and status = 'running'`,
 };
@@ -175,6 +177,7 @@ export const END_STEP = {
       tokens_in = coalesce($3, tokens_in),
       tokens_out = coalesce($4, tokens_out),
       log = coalesce($5, log),
+      tokens_cached = coalesce($6, tokens_cached),
       seen_at = clock_timestamp(), finished_at = clock_timestamp()
     where id = $1`,
 };
