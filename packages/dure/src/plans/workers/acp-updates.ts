@@ -39,6 +39,8 @@ export class AcpUpdates {
   #hasWorked = false;
   /** What its window held, as it was counted for the call that is heard; undefined: not yet. */
   #window: number | undefined;
+  /** Its model has said something since its window was told. */
+  #hasSpoken = false;
   /** The agent tells each of its calls. */
   #tellsCalls = false;
 
@@ -177,6 +179,7 @@ export class AcpUpdates {
 
   #heardModel(): void {
     this.#hasWorked = true;
+    this.#hasSpoken = true;
   }
 
   /** What its model says next is of another call. */
@@ -193,6 +196,9 @@ export class AcpUpdates {
   #heardWindow(used: number): void {
     this.#estimate.told();
     if (this.#tellsCalls || !Number.isFinite(used) || used <= 0) return;
+    // Words make it grow; where they did not, they were of a call that began anew.
+    if (this.#hasSpoken && used <= (this.#window ?? 0)) this.#endCall();
+    this.#hasSpoken = false;
     const before = this.#window;
     if (!this.#isInCall) this.#calls++;
     this.#isInCall = true;
