@@ -8,7 +8,7 @@ import { criticalPathOf, levelsOf } from "../src/plans/port-order.ts";
 import { triesOf } from "../src/plans/port-tries.ts";
 import { readChoice, readStart } from "../src/plans/run-filters.ts";
 import { layoutRun } from "../src/plans/run-graph.ts";
-import { signsAfter, stalledFor, waitsUntil, type Signs } from "../src/plans/signs.ts";
+import { signsAfter, stalledFor, waitsOf, type Signs } from "../src/plans/signs.ts";
 import { en } from "../src/plans/text.en.ts";
 import { ko } from "../src/plans/text.ko.ts";
 import { rangeOfLine } from "../src/plans/text-lines.ts";
@@ -205,9 +205,9 @@ describe("decisions", () => {
     const progress = { ...worker, progress: 0, task: "", tokens: 0 };
     const goesOn = signsAfter(waits, told("worker.progress", 90_000, progress));
 
-    expect(waitsUntil({ status: "running", waiting: null }, waits["a"])).toBe(90_000);
+    expect(waitsOf({ status: "running", waiting: null }, waits["a"])?.until).toBe(90_000);
     expect(stalledFor({ status: "running" }, waits["a"], 80_000)).toBeUndefined();
-    expect(waitsUntil({ status: "running", waiting: null }, goesOn["a"])).toBeUndefined();
+    expect(waitsOf({ status: "running", waiting: null }, goesOn["a"])).toBeUndefined();
   });
 
   test("a patch is read as its files, new and deleted ones by their names", () => {

@@ -321,7 +321,17 @@ export const en: PlansText = {
     needs: (titles) => `Needs ${titles}`,
     done: (percent) => `${percent}% done`,
     stalled: (span) => `no sign for ${span}`,
-    waitsUntil: (when) => `waiting for its provider's limit until ${when}`,
+    waits: ({ for: what, status }, when) => {
+      const until = when === "" ? "" : ` until ${when}`;
+      switch (what) {
+        case "rate_limit":
+          return `waiting for the provider: ${status ?? "its limit"}${until}`;
+        case "key":
+          return `the provider refuses the key (${status ?? "no answer"})`;
+        case "provider":
+          return `waiting for the provider: ${status ?? "no answer"}${until}`;
+      }
+    },
     report: "Merge report",
     kept: "Kept",
     keptNone: "Nothing was kept.",
@@ -414,8 +424,10 @@ export const en: PlansText = {
     time: "Time",
     timeOf: (spent, most) => `${spent} of ${most}`,
     tokens: "Tokens",
-    tokensInOut: (input, output) =>
-      `${input.toLocaleString("en")} in · ${output.toLocaleString("en")} out`,
+    tokensInOut: (input, output, cached = 0) => {
+      const ofCache = cached === 0 ? "" : ` (${cached.toLocaleString("en")} cached)`;
+      return `${input.toLocaleString("en")} in${ofCache} · ${output.toLocaleString("en")} out`;
+    },
     hint: "Hint",
     proof: "Tests",
     unproven: "They pass without the work too, so they do not show it.",

@@ -1,5 +1,5 @@
 import { Listr } from "listr2";
-import type { EventData, PlatformEvent, PortStatus, RunDetail } from "../client/index.ts";
+import type { EventData, PlanPort, PlatformEvent, PortStatus, RunDetail } from "../client/index.ts";
 import { harmless } from "./harmless.ts";
 import type { Output } from "./output.ts";
 import type { CliWords } from "./words/words.ts";
@@ -283,13 +283,15 @@ function wordsOfWorker(event: PlatformEvent, plans: CliWords["plans"]): string |
   }
 }
 
+type Waits = Pick<NonNullable<PlanPort["waiting"]>, "for" | "status" | "until">;
+
 /** What a worker waits for, in the words of every list. Pure. */
-export function waitingWords(
-  { until }: { readonly until: number },
-  { event: words }: CliWords["plans"],
-): string {
-  const moment = new Date(until).toISOString().slice(0, 16).replace("T", " ");
-  return words.waiting(moment);
+export function waitingWords(waiting: Waits, { event: words }: CliWords["plans"]): string {
+  const { until } = waiting;
+  const moment =
+    until === null ? undefined : new Date(until).toISOString().slice(0, 16).replace("T", " ");
+
+  return words.waiting({ ...waiting, moment });
 }
 
 /** Which try of which member. Pure. */

@@ -116,8 +116,12 @@ export type StepKind = (typeof STEP_KINDS)[number];
 export const STEP_STATUSES = ["running", "stopped", "done"] as const;
 export type StepStatus = (typeof STEP_STATUSES)[number];
 
-/** What a step of a worker waits for before it goes on by itself. Source: docs/spec/plans §6. */
-export const WAITING_FOR = ["rate_limit"] as const;
+/**
+ * What a step of a worker waits for before it goes on by itself: `rate_limit`, its provider takes no
+ * calls; `key`, it refuses the key or the account; `provider`, it answers with errors, or not at
+ * all. Source: docs/spec/plans §6.
+ */
+export const WAITING_FOR = ["rate_limit", "key", "provider"] as const;
 
 /** The provider of calls that an agent has made by itself, in the book of calls. */
 export const AGENT_PROVIDER = "agent";

@@ -17,7 +17,10 @@ interface AgentPayParts {
   readonly budgets: Pick<BudgetKeeper, "chargeUnknown">;
   readonly database: Database;
   readonly clock: Clock;
-  readonly priceOf: (llm: { readonly provider: string; readonly model: string }) => Price | undefined;
+  readonly priceOf: (llm: {
+    readonly provider: string;
+    readonly model: string;
+  }) => Price | undefined;
   /** Throws when another process has the run by now. */
   readonly confirm: () => Promise<void>;
 }

@@ -380,7 +380,13 @@ export const EVENTS = {
   ),
   "worker.waiting": of(
     "orchestration",
-    z.object({ ...worker, for: z.enum(WAITING_FOR), until: milliseconds, says: z.string() }),
+    z.object({
+      ...worker,
+      for: z.enum(WAITING_FOR),
+      status: count.nullable().optional(),
+      until: milliseconds.nullable(),
+      says: z.string(),
+    }),
   ),
   "worker.complete": of(
     "orchestration",

@@ -1,6 +1,12 @@
 import { codeOf, type DureError, messageOf } from "../../kernel/errors.ts";
 import type { CallPay, SeenCall } from "../calls/model-desk.ts";
-import type { Assignment, Worker, WorkerEvent, WorkerResult, WorkerTokens } from "../workers/worker.ts";
+import type {
+  Assignment,
+  Worker,
+  WorkerEvent,
+  WorkerResult,
+  WorkerTokens,
+} from "../workers/worker.ts";
 import { beginCosts, takeCost, type CostCount, type CostScope } from "./agent-costs.ts";
 
 /** Which calls of an agent are paid. */
@@ -179,7 +185,10 @@ class Spending {
     this.#hasCost = true;
     if (more === 0) return;
     const rest = lessOf(tokens, this.#written);
-    this.#written = { input: this.#written.input + rest.input, output: this.#written.output + rest.output };
+    this.#written = {
+      input: this.#written.input + rest.input,
+      output: this.#written.output + rest.output,
+    };
     await this.#write(rest, more);
     await this.require();
   }

@@ -58,6 +58,7 @@ export async function followWorker(
       for (const entry of entriesOf(event)) signs.note(entry);
       if (event.type === "session") await signs.session((session = event.id));
       if (event.type === "result") result = event.result;
+      if (event.type === "provider") signs.provider(event.trouble);
       if (event.type === "violation") await onViolation(event);
       if (event.type === "progress") await signs.heard(event, log);
     }

@@ -2,6 +2,8 @@ import type { Transaction } from "../../durable/database.ts";
 import type { Cancel, Clock } from "../../kernel/clock.ts";
 import { messageOf } from "../../kernel/errors.ts";
 import type { Logger } from "../../kernel/logger.ts";
+import type { StepWaiting } from "../../wire/runs.ts";
+import type { ProviderTrouble } from "../calls/provider-trouble.ts";
 import type { TranscriptEntry, WorkerEvent } from "../workers/worker.ts";
 import { TranscriptBuffer } from "./transcript.ts";
 import type { PlanStep } from "../rows/run.ts";
@@ -24,6 +26,9 @@ const PAID_EVERY_MS = 250;
 
 /** What is noted is stored so soon, milliseconds: a page that looks on sees it. */
 const NOTES_EVERY_MS = 500;
+
+/** What its provider comes to is told so soon, milliseconds: many calls are served at once again. */
+const WAITING_EVERY_MS = 500;
 
 export interface WorkerHeartbeatsOptions {
   readonly stepLog: StepLog;
@@ -58,6 +63,10 @@ export class WorkerHeartbeats {
   #counted: Counted = NOTHING_COUNTED;
   readonly #notes = new TranscriptBuffer();
   #cancelNotes: Cancel | undefined;
+  #trouble: ProviderTrouble | undefined;
+  #cancelWaiting: Cancel | undefined;
+  /** What the step waits for, as it is stored. */
+  #waiting: StepWaiting | null = null;
   #storing: Promise<void> = Promise.resolve();
 
   constructor(options: WorkerHeartbeatsOptions) {
@@ -103,6 +112,30 @@ export class WorkerHeartbeats {
     });
   }
 
+  /** What keeps the provider from the worker, or that nothing does. Stored within a moment. */
+  provider(trouble: ProviderTrouble | undefined): void {
+    this.#trouble = trouble;
+    this.#cancelWaiting ??= this.#options.clock.after(WAITING_EVERY_MS, () => {
+      this.#cancelWaiting = undefined;
+      this.#storeWaiting();
+    });
+  }
+
+  #storeWaiting(): void {
+    const { stepLog, step, port, member, logger } = this.#options;
+    const waiting = this.#trouble === undefined ? null : waitingOf(this.#trouble);
+    if (isSameWait(waiting, this.#waiting)) return;
+    this.#waiting = waiting;
+    const place = { step, port, member };
+    const event = waiting ? waitingEvent(waiting, place) : this.#progressEvent(this.#last);
+    stepLog.waits(step, waiting, [event]).catch((error: unknown) => {
+      logger.warn(
+        { step: step.id, error: messageOf(error) },
+        `what ${port} waits for could not be stored`,
+      );
+    });
+  }
+
   async heard(event: ProgressEvent, log: string): Promise<void> {
     const now = this.#options.clock.monotonic();
     const isBack = this.#isStalled;
@@ -124,11 +157,12 @@ export class WorkerHeartbeats {
   }
 
   stop(): void {
+    this.#cancelWaiting?.();
     this.#cancel();
   }
 
   async #store(event: ProgressEvent, log: string, now: number): Promise<void> {
-    const { stepLog, step, port, member, count } = this.#options;
+    const { stepLog, step, count } = this.#options;
     const used = countedOf(event.tokens, event.callsMade, event.tokensUsed);
     const more = lessCounted(used, this.#counted);
     this.#storedAt = now;
@@ -136,21 +170,20 @@ export class WorkerHeartbeats {
       step,
       { progress: event.progress, task: event.currentTask, log, used },
       (tx) => count(tx, more),
-      [
-        {
-          type: "worker.progress",
-          data: {
-            port,
-            member,
-            try: step.try,
-            progress: event.progress,
-            task: event.currentTask,
-            tokens: event.tokensUsed,
-          },
-        },
-      ],
+      [this.#progressEvent(event)],
     );
     this.#counted = used;
+  }
+
+  #progressEvent(event: ProgressEvent | undefined) {
+    const { step, port, member } = this.#options;
+    const {
+      progress = step.progress,
+      currentTask: task = "",
+      tokensUsed: tokens = 0,
+    } = event ?? {};
+    const data = { port, member, try: step.try, progress, task, tokens };
+    return { type: "worker.progress", data } as const;
   }
 
   #look(stalledMs: number): void {
@@ -184,4 +217,42 @@ export class WorkerHeartbeats {
         );
       });
   }
+}
+
+const WAITS_FOR = { limited: "rate_limit", key: "key", failing: "provider" } as const;
+
+/** What a step waits for whose provider has trouble. Pure. */
+function waitingOf({ kind, status, until, says, since }: ProviderTrouble): StepWaiting {
+  return {
+    for: WAITS_FOR[kind],
+    status: status ?? null,
+    since,
+    until: until ?? null,
+    isTold: until !== undefined,
+    says,
+  };
+}
+
+/** Moments that differ by less than this are one, milliseconds: a provider counts in seconds. */
+const SAME_MOMENT_MS = 2_000;
+
+/** Pure. */
+function isSameWait(one: StepWaiting | null, other: StepWaiting | null): boolean {
+  if (one === null || other === null) return one === other;
+  const isOfSame = one.for === other.for && one.status === other.status;
+
+  return isOfSame && Math.abs((one.until ?? 0) - (other.until ?? 0)) < SAME_MOMENT_MS;
+}
+
+/** Tells what a worker waits for. Pure. */
+export function waitingEvent(
+  { for: what, status, until, says }: StepWaiting,
+  {
+    step,
+    port,
+    member,
+  }: { readonly step: PlanStep; readonly port: string; readonly member: Member },
+) {
+  const data = { port, member, try: step.try, for: what, status, until, says };
+  return { type: "worker.waiting", data } as const;
 }

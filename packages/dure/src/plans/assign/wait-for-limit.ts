@@ -5,6 +5,7 @@ import type { PlanStep } from "../rows/run.ts";
 import { addCounted, countedOf, type Counted, type StepLog } from "../rows/step-log.ts";
 import type { WorkerError } from "../workers/worker.ts";
 import type { WorkerEnd } from "./follow-worker.ts";
+import { waitingEvent } from "./heartbeats.ts";
 
 /** The first wait where the provider names no moment, milliseconds; each is twice the one before. */
 const FIRST_GUESS_MS = 60_000;
@@ -58,7 +59,7 @@ export async function waitForLimit(
     waiting = decideWait(end.result.error, { since, waits, now });
     if (!waiting) return end;
     before = end;
-    await place.stepLog.waits(step, waiting, [eventOf(waiting, place)]);
+    await place.stepLog.waits(step, waiting, [waitingEvent(waiting, place)]);
   }
 }
 
@@ -81,8 +82,10 @@ export function decideWait(
   return { for: "rate_limit", since, until, isTold, says: error.message.slice(0, 500) };
 }
 
-async function wait({ until }: StepWaiting, place: WaitingPlace): Promise<void> {
+async function wait({ until: moment }: StepWaiting, place: WaitingPlace): Promise<void> {
   const { step, stepLog, clock, signal, untimed } = place;
+  // A provider that named no moment is asked again at once.
+  const until = moment ?? 0;
   await untimed(async () => {
     for (let left = until - clock.now(); left > 0; left = until - clock.now()) {
       await clock.sleep(Math.min(left, LOOK_EVERY_MS), { signal });
@@ -91,11 +94,6 @@ async function wait({ until }: StepWaiting, place: WaitingPlace): Promise<void> 
   const { port, member } = place;
   const data = { port, member, try: step.try, progress: step.progress, task: "", tokens: 0 };
   await stepLog.waits(step, null, [{ type: "worker.progress", data }]);
-}
-
-function eventOf({ for: what, until, says }: StepWaiting, { step, port, member }: WaitingPlace) {
-  const data = { port, member, try: step.try, for: what, until, says };
-  return { type: "worker.waiting", data } as const;
 }
 
 /** Pure. */

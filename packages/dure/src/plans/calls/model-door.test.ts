@@ -73,7 +73,11 @@ const CLIENTS: readonly (readonly [string, Client, Answer, string])[] = [
     "@anthropic-ai/sdk",
     async (baseURL, options) => {
       const client = new Anthropic({ baseURL, apiKey: KEY, maxRetries: 3 });
-      const body = { model: "m", max_tokens: 9, messages: [{ role: "user", content: "Hi" }] } as const;
+      const body = {
+        model: "m",
+        max_tokens: 9,
+        messages: [{ role: "user", content: "Hi" }],
+      } as const;
       const stream = client.messages.stream({ ...body, messages: [...body.messages] }, options);
 
       return stream.finalText();
@@ -106,7 +110,10 @@ const CLIENTS: readonly (readonly [string, Client, Answer, string])[] = [
     "openai, responses",
     async (baseURL, options) => {
       const client = new OpenAI({ baseURL, apiKey: KEY, maxRetries: 3 });
-      const stream = await client.responses.create({ model: "m", input: "Hi", stream: true }, options);
+      const stream = await client.responses.create(
+        { model: "m", input: "Hi", stream: true },
+        options,
+      );
       for await (const event of stream) if (event.type === "response.completed") return "Hello.";
 
       return "";
@@ -122,7 +129,7 @@ const CLIENTS: readonly (readonly [string, Client, Answer, string])[] = [
       const stream = await client.models.generateContentStream({
         model: "m",
         contents: "Hi",
-        config: { abortSignal: options?.signal },
+        config: options?.signal ? { abortSignal: options.signal } : {},
       });
       let said = "";
       for await (const chunk of stream) said += chunk.text ?? "";
@@ -135,7 +142,12 @@ const CLIENTS: readonly (readonly [string, Client, Answer, string])[] = [
 ];
 
 const tokensOf = (calls: readonly SeenCall[]) =>
-  calls.map(({ tokens: { input, cached, output }, isEstimate }) => [input, cached, output, isEstimate]);
+  calls.map(({ tokens: { input, cached, output }, isEstimate }) => [
+    input,
+    cached,
+    output,
+    isEstimate,
+  ]);
 const EXACT = [1_000, 900, 50, false];
 
 test.each(CLIENTS)(
@@ -149,7 +161,11 @@ test.each(CLIENTS)(
 
     expect(said).toBe("Hello.");
     expect(tokensOf(door.seen)).toEqual([EXACT]);
-    expect(door.troubles.map((trouble) => trouble?.kind)).toEqual(["limited", "failing", undefined]);
+    expect(door.troubles.map((trouble) => trouble?.kind)).toEqual([
+      "limited",
+      "failing",
+      undefined,
+    ]);
     expect(provider.asked.map(({ url }) => url)).toEqual(Array(3).fill(`/base${at}`));
     const sent = JSON.stringify(provider.asked.map(({ headers }) => headers));
     expect(sent).toContain("the-real-key");
@@ -158,16 +174,24 @@ test.each(CLIENTS)(
   30_000,
 );
 
-test.each(CLIENTS)("%s is told that its key is refused, and so is the worker", async (_name, client) => {
-  const provider = await startProvider([refusing(401)]);
-  const door = await openDoor(provider.url);
+test.each(CLIENTS)(
+  "%s is told that its key is refused, and so is the worker",
+  async (_name, client) => {
+    const provider = await startProvider([refusing(401)]);
+    const door = await openDoor(provider.url);
 
-  await expect(client(door.url)).rejects.toThrow(/401/);
-  await expect(client(door.url)).rejects.toThrow(/401/);
+    await expect(client(door.url)).rejects.toThrow(/401/);
+    await expect(client(door.url)).rejects.toThrow(/401/);
 
-  expect(door.seen).toEqual([]);
-  expect(door.troubles.at(-1)).toMatchObject({ kind: "key", status: 401, times: 2, says: "it is 401" });
-});
+    expect(door.seen).toEqual([]);
+    expect(door.troubles.at(-1)).toMatchObject({
+      kind: "key",
+      status: 401,
+      times: 2,
+      says: "it is 401",
+    });
+  },
+);
 
 test.each(CLIENTS)(
   "%s is refused a call beyond the budget at once, and nothing goes out",
@@ -242,7 +266,9 @@ test("an answer that tells no tokens is a call all the same, reckoned by what wa
 
 test("calls side by side pass a budget by one call at most", async () => {
   const waiting: (() => void)[] = [];
-  const provider = await startProvider([(response, body) => waiting.push(() => CHAT(response, body))]);
+  const provider = await startProvider([
+    (response, body) => waiting.push(() => CHAT(response, body)),
+  ]);
   const meter = new TokenMeter("run");
   meter.known({ tokens: { used: 0, most: 2_600 } });
   const door = await openDoor(provider.url, { gate: meter });
@@ -327,13 +353,17 @@ test("hostile requests are refused in one line each, and lead nowhere", async ()
   expect(door.refused).toHaveLength(4);
   expect(provider.asked).toEqual([]);
   expect(await raw("/model/mock/messages")).toBe(502);
-  expect(door.troubles).toMatchObject([{ says: expect.stringContaining("leads elsewhere") as string }]);
+  expect(door.troubles).toMatchObject([
+    { says: expect.stringContaining("leads elsewhere") as string },
+  ]);
 });
 
 test("what is for a browser is cleaned away, and answers come unpacked", async () => {
   const provider = await startProvider([
     (response) =>
-      response.writeHead(200, { "set-cookie": "a=b", "x-request-id": "r1", location: "/x" }).end("{}"),
+      response
+        .writeHead(200, { "set-cookie": "a=b", "x-request-id": "r1", location: "/x" })
+        .end("{}"),
   ]);
   const door = await openDoor(provider.url);
 

@@ -241,7 +241,9 @@ function codexProviders(toml: string): readonly CodexProvider[] {
   return tables.flatMap((table) => {
     const id = /^model_providers\.([\w-]{1,60})\]/.exec(table)?.[1];
     const base = baseOf(valueIn(table, "base_url"));
-    return id === undefined || base === undefined ? [] : [{ id, base, key: valueIn(table, "env_key") }];
+    return id === undefined || base === undefined
+      ? []
+      : [{ id, base, key: valueIn(table, "env_key") }];
   });
 }
 

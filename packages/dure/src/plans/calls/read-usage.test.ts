@@ -102,19 +102,26 @@ test.each([
   ["OpenAI's chat", CHAT, TOLD, "gpt-5"],
   ["OpenAI's responses", RESPONSES, TOLD, "gpt-5"],
   ["Gemini", GEMINI, TOLD, "gemini-2.5-flash"],
-])("a stream of %s tells its tokens and what was cached, cut anywhere", (_of, all, tokens, model) => {
-  for (const pieces of [1, 7, 10_000]) {
-    expect(readAnswer(SSE, events(...all), { pieces })).toEqual({
-      tokens,
-      model,
-      isWhole: true,
-      error: undefined,
-    });
-  }
-});
+])(
+  "a stream of %s tells its tokens and what was cached, cut anywhere",
+  (_of, all, tokens, model) => {
+    for (const pieces of [1, 7, 10_000]) {
+      expect(readAnswer(SSE, events(...all), { pieces })).toEqual({
+        tokens,
+        model,
+        isWhole: true,
+        error: undefined,
+      });
+    }
+  },
+);
 
 test.each([
-  ["Anthropic", { type: "message", ...ANTHROPIC[0]!.message }, { ...TOLD, cacheWrites: 88, output: 1 }],
+  [
+    "Anthropic",
+    { type: "message", ...ANTHROPIC[0]!.message },
+    { ...TOLD, cacheWrites: 88, output: 1 },
+  ],
   ["OpenAI's chat", { object: "chat.completion", usage: CHAT[1]!.usage }, TOLD],
   ["OpenAI's responses", RESPONSES[1]!.response, TOLD],
   ["Gemini", GEMINI[1], TOLD],

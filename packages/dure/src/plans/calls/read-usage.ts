@@ -209,8 +209,7 @@ function ofAnthropic(given: object, type: unknown): Told {
   const usage = anthropicUsage.parse(given);
   const { cache_read_input_tokens: cached, cache_creation_input_tokens: cacheWrites } = usage;
   const { input_tokens: fresh, output_tokens: output } = usage;
-  const input =
-    fresh === undefined ? undefined : fresh + (cached ?? 0) + (cacheWrites ?? 0);
+  const input = fresh === undefined ? undefined : fresh + (cached ?? 0) + (cacheWrites ?? 0);
   // The first event of a stream tells the input alone: its output has just begun.
   return type === "message_start"
     ? { input, cached, cacheWrites }

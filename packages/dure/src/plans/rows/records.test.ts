@@ -100,7 +100,14 @@ test("a step that has ended stays as it ended", async () => {
 
   const again = await records.steps.begin(lease, { ...key, worker: "another" });
   await records.write(lease, (tx) =>
-    records.steps.sign(tx, step.id, { progress: 0.5, task: "late", tokensCached: 0, tokensOut: 0, tokensIn: 9, log: "late" }),
+    records.steps.sign(tx, step.id, {
+      progress: 0.5,
+      task: "late",
+      tokensCached: 0,
+      tokensOut: 0,
+      tokensIn: 9,
+      log: "late",
+    }),
   );
 
   expect(again).toMatchObject({
@@ -114,7 +121,9 @@ test("a step that has ended stays as it ended", async () => {
     status: "done",
     task: "",
     log: "the end",
-    tokensCached: 0, tokensOut: 0, tokensIn: 0,
+    tokensCached: 0,
+    tokensOut: 0,
+    tokensIn: 0,
   });
   expect(await database.query({ text: "select hook_hash from dure.plan_steps" })).toEqual([
     { hook_hash: null },

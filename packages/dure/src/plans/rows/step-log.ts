@@ -49,11 +49,7 @@ export type Counted = Used;
 export const NOTHING_COUNTED: Counted = { input: 0, cached: 0, output: 0, calls: 0 };
 
 /** What a worker has used, where it tells the sum alone: as input. Pure. */
-export function countedOf(
-  tokens: WorkerTokens | undefined,
-  calls: number,
-  sum = 0,
-): Counted {
+export function countedOf(tokens: WorkerTokens | undefined, calls: number, sum = 0): Counted {
   if (tokens === undefined) return { ...NOTHING_COUNTED, input: sum, calls };
   const { input, cached = 0, output } = tokens;
 

@@ -56,7 +56,9 @@ export interface ModelCall {
 export interface ModelReach {
   readonly desk: ModelDesk;
   /** Decides about a host, and finds the address that is connected to. */
-  way(target: NetworkTarget): Promise<
+  way(
+    target: NetworkTarget,
+  ): Promise<
     | { readonly open: true; readonly address: string }
     | { readonly open: false; readonly because: string }
   >;
@@ -161,7 +163,10 @@ function send(
       return void asked.destroy();
     }
     call?.answered(status, answered.headers);
-    answered.on("data", bounded(ANSWER_BYTES, () => answered.destroy(), call));
+    answered.on(
+      "data",
+      bounded(ANSWER_BYTES, () => answered.destroy(), call),
+    );
     answered.on("end", () => end());
     answered.on("close", () => {
       end("cut");
@@ -175,7 +180,10 @@ function send(
     end("cut");
     asked.destroy();
   });
-  message.on("data", bounded(REQUEST_BYTES, () => asked.destroy(new Error("it is too large"))));
+  message.on(
+    "data",
+    bounded(REQUEST_BYTES, () => asked.destroy(new Error("it is too large"))),
+  );
   message.pipe(asked);
 }
 

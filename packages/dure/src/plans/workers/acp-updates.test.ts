@@ -178,14 +178,15 @@ const spoke = (text: string) =>
   ({ sessionUpdate: "agent_message_chunk", content: { type: "text", text } }) as const;
 const held = (used: number, more: object = {}) =>
   ({ sessionUpdate: "usage_update", used, size: 200_000, ...more }) as const;
-const began = (toolCallId: string) => ({ sessionUpdate: "tool_call", toolCallId, title: "Bash" }) as const;
-const ended = (toolCallId: string) =>
+const began = (toolCallId: string) =>
+  ({ sessionUpdate: "tool_call", toolCallId, title: "Bash" }) as const;
+const toolOver = (toolCallId: string) =>
   ({ sessionUpdate: "tool_call_update", toolCallId, status: "completed" }) as const;
 
 test("Claude tells its window at the begin and the end of a call, and at last: each call counts once", () => {
   const cost = { amount: 0.01, currency: "USD" };
   const used = usedBy([
-    ...[held(1_001), spoke("Looking."), began("1"), held(1_050), ended("1")],
+    ...[held(1_001), spoke("Looking."), began("1"), held(1_050), toolOver("1")],
     ...[held(1_101), spoke("Done."), held(1_150), held(1_150, { cost })],
   ]);
 
@@ -194,8 +195,8 @@ test("Claude tells its window at the begin and the end of a call, and at last: e
 
 test("an agent that tells its window once for each call, after its tool, counts each call once", () => {
   const used = usedBy([
-    ...[spoke("Looking."), began("1"), ended("1"), held(1_050)],
-    ...[spoke("And more."), began("2"), ended("2"), held(1_100)],
+    ...[spoke("Looking."), began("1"), toolOver("1"), held(1_050)],
+    ...[spoke("And more."), began("2"), toolOver("2"), held(1_100)],
     ...[spoke("Done."), held(1_150)],
   ]);
 
@@ -205,7 +206,7 @@ test("an agent that tells its window once for each call, after its tool, counts 
 test("Qwen Code tells each call beside its words: that is what counts", () => {
   const usage = { inputTokens: 1_000, outputTokens: 50, cachedReadTokens: 900, totalTokens: 1_050 };
   const told = { ...spoke(""), _meta: { usage } };
-  const used = usedBy([spoke("Looking."), began("1"), told, ended("1"), spoke("Done."), told]);
+  const used = usedBy([spoke("Looking."), began("1"), told, toolOver("1"), spoke("Done."), told]);
 
   expect(used).toEqual({ calls: 2, input: 2_000, output: 100 });
 });

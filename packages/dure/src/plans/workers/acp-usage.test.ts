@@ -6,7 +6,11 @@ const answer = (more: object): PromptResponse => ({ stopReason: "end_turn", ...m
 const usage = { inputTokens: 1_000, outputTokens: 50, cachedReadTokens: 200, totalTokens: 1_250 };
 
 test("the sum of a turn is taken as it is told", () => {
-  expect(usageIn(answer({ usage }), { calls: 7 })).toEqual({ input: 1_200, cached: 200, output: 50 });
+  expect(usageIn(answer({ usage }), { calls: 7 })).toEqual({
+    input: 1_200,
+    cached: 200,
+    output: 50,
+  });
 });
 
 test("an agent that tells of its last call alone counts with it for each call, as an estimate", () => {

@@ -61,5 +61,11 @@ export function withTrouble(
   const { message, code } = troubleEnd(trouble);
   const { until = failure.until } = trouble;
 
-  return { ...failure, code: code as WorkerFailure, message, hint: WORKER_FAILURES[code as WorkerFailure], until };
+  return {
+    ...failure,
+    code: code as WorkerFailure,
+    message,
+    hint: WORKER_FAILURES[code as WorkerFailure],
+    until,
+  };
 }

@@ -82,7 +82,10 @@ function wholeEvent(event: WorkerEvent, concealer: Concealer): WorkerEvent {
       return { ...event, result: wholeResult(event.result, concealer) };
     case "provider": {
       const { trouble } = event;
-      return { ...event, trouble: trouble && { ...trouble, says: concealer.conceal(trouble.says) } };
+      return {
+        ...event,
+        trouble: trouble && { ...trouble, says: concealer.conceal(trouble.says) },
+      };
     }
     case "cost":
     case "session":

@@ -351,7 +351,9 @@ export class WorkerReport implements CallListener {
     }
     const isStopped = this.signal.aborted;
     const failure = asFailure(reason);
-    const { code, message, hint, until } = isStopped ? failure : withTrouble(failure, this.#trouble);
+    const { code, message, hint, until } = isStopped
+      ? failure
+      : withTrouble(failure, this.#trouble);
     this.#finish({
       status: "failed",
       summary: message,
