@@ -22,7 +22,7 @@ import { Waiting } from "./port-state.tsx";
 import { keepLooks, PORT_TABS, useRunLooks, type PortTab } from "./run-filters.ts";
 import { RunEscalations } from "./run-escalations.tsx";
 import { ScopeView } from "./scope-view.tsx";
-import { signOf, stalledFor, tryOf, waitsOf, younger, type Sign } from "./signs.ts";
+import { signOf, stalledFor, tryOf, waitsOf, younger, type Sign, type StalledOn } from "./signs.ts";
 import { Bar, PortMark } from "./status-mark.tsx";
 import { TranscriptView } from "./transcript-view.tsx";
 import { Tries } from "./tries.tsx";
@@ -212,7 +212,7 @@ function Now({ port, sign }: { port: PortDetail; sign: Sign | undefined }): Reac
         <Bar share={sign.progress} label={`${words.now}: ${text.plans.progress}`} />
       )}
       {waits !== undefined && <Waiting waits={waits} />}
-      {silent !== undefined && <Silent ms={silent} />}
+      {silent !== undefined && <Silent ms={silent} on={sign?.stalledOn} />}
     </section>
   );
 }
@@ -225,13 +225,13 @@ function whoOf(sign: Sign | undefined, words: Text["plans"]["port"]): string {
 }
 
 /** That its worker says nothing, to the ten seconds: it is read aloud. */
-function Silent({ ms }: { ms: number }): ReactNode {
+function Silent({ ms, on = "nothing" }: { ms: number; on?: StalledOn | undefined }): ReactNode {
   const { text, language } = useLanguage();
   const words = text.plans.port;
   return (
     <p className="row tight inline strong warn" role="status">
       <IconAlertTriangle size={15} aria-hidden />
-      {words.stalled(roundSpanOf(Math.floor(ms / 10_000) * 10_000, language))}
+      {words.stalled(roundSpanOf(Math.floor(ms / 10_000) * 10_000, language))} {words.stalledOn[on]}
     </p>
   );
 }

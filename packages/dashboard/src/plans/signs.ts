@@ -21,7 +21,11 @@ export interface Sign {
   readonly at: number;
   /** While the provider of its worker serves no calls. */
   readonly waits?: Waits | undefined;
+  /** What it waits for that has said nothing for long. */
+  readonly stalledOn?: StalledOn | undefined;
 }
+
+export type StalledOn = EventOf<"worker.stalled">["data"]["on"];
 
 /** What a worker waits for. */
 export type Waits = Pick<NonNullable<PlanPort["waiting"]>, "for" | "status" | "until">;
@@ -35,6 +39,11 @@ export function signsAfter(signs: Signs, event: PlatformEvent): Signs {
     case "worker.progress":
     case "worker.waiting":
       return { ...signs, [event.data.port]: workerSign(event) };
+    case "worker.stalled": {
+      const { port, on } = event.data;
+      const sign = signs[port];
+      return sign === undefined ? signs : { ...signs, [port]: { ...sign, stalledOn: on } };
+    }
     case "worker.complete":
       // Between two workers a command runs, which gives no signs of its own.
       return {

@@ -267,7 +267,11 @@ function wordsOfWorker(event: PlatformEvent, plans: CliWords["plans"]): string |
       return words.progress(tryOf(event.data, plans), Math.round(progress * 100), task ?? "");
     }
     case "worker.stalled":
-      return words.stalled(tryOf(event.data, plans), seconds(event.data.silentMs, plans));
+      return words.stalled(
+        tryOf(event.data, plans),
+        seconds(event.data.silentMs, plans),
+        event.data,
+      );
     case "worker.waiting":
       return `${tryOf(event.data, plans)} ${waitingWords(event.data, plans)}`;
     case "worker.complete": {

@@ -123,6 +123,12 @@ export type StepStatus = (typeof STEP_STATUSES)[number];
  */
 export const WAITING_FOR = ["rate_limit", "key", "provider"] as const;
 
+/**
+ * What a worker waits for that gives no sign: its provider, which serves no calls; an answer of its
+ * model; a tool; nothing that is known.
+ */
+export const STALLED_ON = ["provider", "model", "tool", "nothing"] as const;
+
 /** The provider of calls that an agent has made by itself, in the book of calls. */
 export const AGENT_PROVIDER = "agent";
 

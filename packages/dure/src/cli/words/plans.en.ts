@@ -1,4 +1,4 @@
-import type { PlanPort, PlanRunStatus, PortStatus } from "../../client/index.ts";
+import type { EventData, PlanPort, PlanRunStatus, PortStatus } from "../../client/index.ts";
 import { FINDING_WORDS_EN } from "../../kernel/finding-words.ts";
 import type { RunPhase, StepKind } from "../../kernel/plans.ts";
 
@@ -143,8 +143,15 @@ export const PLANS_EN = {
     works: (who: string, worker: string | null) => `${who} (${worker}) works`,
     progress: (who: string, percent: number, task: string) =>
       task === "" ? `${who} ${percent} %` : `${who} ${percent} %, ${task}`,
-    stalled: (who: string, silence: string) =>
-      `${who} gave no sign for ${silence}; its time limit ends it, if nothing else`,
+    stalled: (who: string, silence: string, { on, task }: StallWords) => {
+      const cause = {
+        provider: ": its provider serves no calls",
+        model: ": its model has not answered",
+        tool: `: ${task} goes on`,
+        nothing: "",
+      }[on];
+      return `${who} gave no sign for ${silence}${cause}; its time limit ends it, if nothing else`;
+    },
     complete: (who: string, { status, changed, tokens }: Complete) => {
       const files = changed === undefined ? "" : `, ${many(changed, "file")} changed`;
       const used = tokens === 0 ? "" : `, ${tokens} tokens`;
@@ -291,6 +298,8 @@ export const PLANS_EN = {
 };
 
 export type PlansWords = typeof PLANS_EN;
+
+type StallWords = Pick<EventData<"worker.stalled">, "on" | "task">;
 
 interface WaitingWords {
   readonly for: NonNullable<PlanPort["waiting"]>["for"];

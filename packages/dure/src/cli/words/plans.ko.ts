@@ -198,7 +198,15 @@ export const PLANS_KO: PlansWords = {
     works: (who, worker) => `${who}(${worker})이 일해요`,
     progress: (who, percent, task) =>
       task === "" ? `${who}: ${percent} %` : `${who}: ${percent} %, ${task}`,
-    stalled: (who, silence) => `${who}: ${silence}째 소식이 없어요. 시간이 다 되면 멈춰요`,
+    stalled: (who, silence, { on, task }) => {
+      const cause = {
+        provider: " 모델 제공자가 응답하지 않아요.",
+        model: " 모델의 답을 기다리고 있어요.",
+        tool: ` 도구가 아직 끝나지 않았어요: ${task}.`,
+        nothing: "",
+      }[on];
+      return `${who}: ${silence}째 소식이 없어요.${cause} 시간이 다 되면 멈춰요`;
+    },
     complete: (who, { status, changed, tokens }) => {
       const end = status === undefined ? "끝났어요" : (WORKER_ENDS[status] ?? status);
       const files = changed === undefined ? "" : `, 바꾼 파일 ${changed}개`;

@@ -14,7 +14,8 @@ import {
   type Counted,
   type StepLog,
 } from "../rows/step-log.ts";
-import { type Member, STALLED_AFTER_MS } from "../../kernel/plans.ts";
+import { type Member, STALLED_AFTER_MS, type STALLED_ON } from "../../kernel/plans.ts";
+import { BEGUN, paceAfter, shareDone } from "./milestones.ts";
 
 /**
  * How often the sign of a worker is stored, milliseconds. Source: docs/spec/plans §6, at least
@@ -26,6 +27,9 @@ const PAID_EVERY_MS = 250;
 
 /** What is noted is stored so soon, milliseconds: a page that looks on sees it. */
 const NOTES_EVERY_MS = 500;
+
+/** What every worker is said to have done that does not say it. */
+const SAYS_NOTHING = 0.05;
 
 /** What its provider comes to is told so soon, milliseconds: many calls are served at once again. */
 const WAITING_EVERY_MS = 500;
@@ -42,6 +46,10 @@ export interface WorkerHeartbeatsOptions {
    * docs/spec/plans §6.
    */
   readonly stalledMs?: number | undefined;
+  /** By which the work of its port is accepted. Default: none. */
+  readonly tests?: string | undefined;
+  /** How long such steps take, milliseconds. Undefined: it is not known. */
+  readonly typicalMs?: number | undefined;
   /** Adds it to the port and the run that pay for it, in the transaction of the sign. */
   readonly count: (tx: Transaction, more: Counted) => Promise<void>;
 }
@@ -56,6 +64,10 @@ type ProgressEvent = Extract<WorkerEvent, { type: "progress" }>;
 export class WorkerHeartbeats {
   readonly #options: WorkerHeartbeatsOptions;
   readonly #cancel: Cancel;
+  readonly #beganAt: number;
+  #pace = BEGUN;
+  /** The worker says by itself how far it is. */
+  #tellsShare = false;
   #heardAt: number;
   #storedAt: number;
   #isStalled = false;
@@ -72,7 +84,7 @@ export class WorkerHeartbeats {
   constructor(options: WorkerHeartbeatsOptions) {
     const { clock, stalledMs = STALLED_AFTER_MS } = options;
     this.#options = options;
-    this.#heardAt = this.#storedAt = clock.monotonic();
+    this.#beganAt = this.#heardAt = this.#storedAt = clock.monotonic();
     this.#cancel = clock.every(stalledMs / 4, () => this.#look(stalledMs));
   }
 
@@ -89,6 +101,7 @@ export class WorkerHeartbeats {
   /** Stored within a moment, in the order in which it came. */
   note(entry: TranscriptEntry): void {
     this.#notes.add(entry);
+    this.#pace = paceAfter(this.#pace, entry, this.#options.tests ?? "");
     this.#cancelNotes ??= this.#options.clock.after(NOTES_EVERY_MS, () => this.#storeSoon());
   }
 
@@ -136,8 +149,9 @@ export class WorkerHeartbeats {
     });
   }
 
-  async heard(event: ProgressEvent, log: string): Promise<void> {
+  async heard(told: ProgressEvent, log: string): Promise<void> {
     const now = this.#options.clock.monotonic();
+    const event = { ...told, progress: this.#shareOf(told, now) };
     const isBack = this.#isStalled;
     this.#heardAt = now;
     this.#isStalled = false;
@@ -147,6 +161,17 @@ export class WorkerHeartbeats {
     if (isBack || event.progress === 1 || now - this.#storedAt >= everyMs) {
       await this.#store(event, log, now);
     }
+  }
+
+  /** How much is done: as the worker says, else by what it has come to. */
+  #shareOf({ progress }: ProgressEvent, now: number): number {
+    this.#tellsShare ||= progress > SAYS_NOTHING;
+    if (this.#tellsShare) return progress;
+    const { typicalMs, step } = this.#options;
+    const spentMs = now - this.#beganAt;
+    const share = shareDone(this.#pace.milestone, { spentMs, typicalMs });
+
+    return Math.max(step.progress, progress, share);
   }
 
   /** The last word, of a worker that came to no result: what it used is counted. */
@@ -186,6 +211,14 @@ export class WorkerHeartbeats {
     return { type: "worker.progress", data } as const;
   }
 
+  /** What a worker waits for that says nothing. */
+  #stalledOn(): (typeof STALLED_ON)[number] {
+    if (this.#trouble) return "provider";
+    if ((this.#last?.callsUnderWay ?? 0) > 0) return "model";
+
+    return this.#pace.tool === undefined ? "nothing" : "tool";
+  }
+
   #look(stalledMs: number): void {
     const { clock, stepLog, step, port, member, logger } = this.#options;
     const silentMs = clock.monotonic() - this.#heardAt;
@@ -206,7 +239,8 @@ export class WorkerHeartbeats {
             member,
             try: step.try,
             silentMs: Math.round(silentMs),
-            task: this.#last?.currentTask ?? "",
+            on: this.#stalledOn(),
+            task: this.#pace.tool ?? this.#last?.currentTask ?? "",
           },
         },
       ])

@@ -1,6 +1,6 @@
 import { basename } from "node:path";
 import { isObject } from "../../kernel/json.ts";
-import { variablesOf } from "../agents/trial.ts";
+import { variablesOf } from "../agents/given-variables.ts";
 import type { WorkerSpec } from "../plan.ts";
 import { MODELS_PATH, type ModelWay } from "../sandbox/model-way.ts";
 

@@ -360,6 +360,22 @@ class StepRecords {
     );
   }
 
+  /**
+   * How long such a step takes, milliseconds: half of those that the plan's last runs have done took
+   * no longer. Undefined: there are none.
+   */
+  async typicalMs(
+    run: string,
+    { kind, worker }: Pick<PlanStep, "kind" | "worker">,
+  ): Promise<number | undefined> {
+    const [row] = await this.#database.query<{ ms: number | null }>(sql.TYPICAL_MS, [
+      run,
+      kind,
+      worker,
+    ]);
+    return row?.ms ?? undefined;
+  }
+
   /** Tries of a port that its pair has made. */
   async pairTries(run: string, port: string, tx?: Transaction): Promise<number> {
     const [row] = await (tx ?? this.#database).query<{ tries: number }>(sql.PAIR_TRIES, [

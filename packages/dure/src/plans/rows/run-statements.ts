@@ -123,6 +123,23 @@ export const TRIES_MADE = {
     where run = $1 and kind in ('implement', 'test', 'base', 'module')
     group by port`,
 };
+/** Of the newest runs of the same plan: as long as its steps are alike. */
+export const TYPICAL_MS = {
+  name: "plan.typical_ms",
+  text: `select percentile_cont(0.5) within group (order by took.ms) as ms
+    from (
+      select extract(epoch from s.finished_at - s.started_at) * 1000 as ms
+      from dure.plan_runs now
+      join dure.plan_runs r
+        on r.tenant = now.tenant and r.seq between now.seq - 100 and now.seq
+          and r.plan = now.plan
+      join dure.plan_steps s on s.run = r.id
+      where now.id = $1 and s.kind = $2 and s.worker = $3
+        and s.status = 'done' and s.starts = 1
+      order by s.id desc
+      limit 50
+    ) took`,
+};
 export const PAIR_TRIES = {
   name: "plan.pair_tries",
   text: `select count(*)::integer as tries

@@ -256,7 +256,12 @@ export class WorkerReport implements CallListener {
   }
 
   get #use() {
-    return { tokensUsed: this.tokensUsed, tokens: this.#tokens, callsMade: this.#calls };
+    return {
+      tokensUsed: this.tokensUsed,
+      tokens: this.#tokens,
+      callsMade: this.#calls,
+      callsUnderWay: this.#assignment.calls?.underWay,
+    };
   }
 
   get #counted(): WorkerResult["tokens"] {

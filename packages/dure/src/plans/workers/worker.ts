@@ -132,6 +132,8 @@ export type WorkerEvent =
       readonly tokens?: WorkerTokens | undefined;
       /** Of its model; its start counts as one. */
       readonly callsMade: number;
+      /** Calls of its models whose answer is not there yet, where that is known. */
+      readonly callsUnderWay?: number | undefined;
     }
   /** What keeps its provider from it; undefined: its provider serves it again. */
   | { readonly type: "provider"; readonly trouble: ProviderTrouble | undefined }

@@ -1,0 +1,2 @@
+import { expect, test } from "vitest";
+import { manualClock } from "../../kernel/test-clock.ts";
