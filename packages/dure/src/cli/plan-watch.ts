@@ -287,10 +287,10 @@ function wordsOfWorker(event: PlatformEvent, plans: CliWords["plans"]): string |
   }
 }
 
-type Waits = Pick<NonNullable<PlanPort["waiting"]>, "for" | "status" | "until">;
+type StepWait = Pick<NonNullable<PlanPort["waiting"]>, "for" | "status" | "until">;
 
 /** What a worker waits for, in the words of every list. Pure. */
-export function waitingWords(waiting: Waits, { event: words }: CliWords["plans"]): string {
+export function waitingWords(waiting: StepWait, { event: words }: CliWords["plans"]): string {
   const { until } = waiting;
   const moment =
     until === null ? undefined : new Date(until).toISOString().slice(0, 16).replace("T", " ");

@@ -52,8 +52,7 @@ test("a tool is at work until it gives its result", () => {
 });
 
 test("a share stands at its milestone, and goes on by the time of such steps, never beyond the next", () => {
-  const at = (spentMs: number, typicalMs?: number) =>
-    shareDone("looked", { spentMs, typicalMs });
+  const at = (spentMs: number, typicalMs?: number) => shareDone("looked", { spentMs, typicalMs });
 
   expect(at(1_000_000)).toBe(0.15);
   expect(at(0, 100_000)).toBe(0.15);

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { Clock } from "../../kernel/clock.ts";
 import { messageOf } from "../../kernel/errors.ts";
-import type { AskedCall, ModelCall, ModelDesk, ModelWay } from "../sandbox/model-way.ts";
+import type { CallOrder, PassedCall, ModelDesk, ModelWay } from "../sandbox/model-way.ts";
 import { troubleOf, type ProviderTrouble } from "./provider-trouble.ts";
 import { AnswerReader, errorIn, NO_TOKENS, type CallTokens } from "./read-usage.ts";
 
@@ -86,9 +86,9 @@ export class ModelCalls implements ModelDesk {
   }
 
   async begin(
-    { way, path, bytes }: AskedCall,
+    { way, path, bytes }: CallOrder,
     { signal }: { signal: AbortSignal },
-  ): Promise<ModelCall | string> {
+  ): Promise<PassedCall | string> {
     if (FREE.test(path)) return UNCOUNTED;
     const { gate, pay } = this.#options;
     const input = Math.ceil(bytes / 4);
@@ -145,7 +145,7 @@ export class ModelCalls implements ModelDesk {
   }
 }
 
-const UNCOUNTED: ModelCall = { answered() {}, passed() {}, ended() {} };
+const UNCOUNTED: PassedCall = { answered() {}, passed() {}, ended() {} };
 
 interface PassingOptions {
   readonly way: ModelWay;
@@ -160,7 +160,7 @@ interface PassingOptions {
 }
 
 /** One call on its way. */
-class PassingCall implements ModelCall {
+class PassingCall implements PassedCall {
   readonly #options: PassingOptions;
   #status = 0;
   #headers: IncomingHttpHeaders = {};

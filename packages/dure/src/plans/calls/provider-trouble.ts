@@ -18,7 +18,7 @@ export interface ProviderTrouble {
   readonly times: number;
 }
 
-interface FailedAnswer {
+interface RefusedCall {
   readonly status: number | undefined;
   readonly headers: IncomingHttpHeaders;
   readonly says: string;
@@ -40,7 +40,7 @@ export function troubleOf({
   headers,
   says,
   now,
-}: FailedAnswer): ProviderTrouble | undefined {
+}: RefusedCall): ProviderTrouble | undefined {
   const told = troubleIn(says, { isError: true, now });
   const kind = kindOf(status, told?.kind === "login");
   if (kind === undefined) return undefined;

@@ -37,7 +37,7 @@ export class AnswerReader {
   #parts: Buffer[] = [];
   #size = 0;
   #isTooLong = false;
-  #told: Told = {};
+  #told: ToldUsage = {};
   #events = 0;
   #bytes = 0;
 
@@ -114,7 +114,7 @@ export class AnswerReader {
 }
 
 /** What one piece of an answer tells; the last word of a stream counts. */
-interface Told {
+interface ToldUsage {
   readonly input?: number | undefined;
   readonly cached?: number | undefined;
   readonly cacheWrites?: number | undefined;
@@ -126,7 +126,7 @@ interface Told {
 }
 
 /** Counts of a stream grow from piece to piece, and some tell zeros on the way. Pure. */
-function joined(one: Told, other: Told): Told {
+function joined(one: ToldUsage, other: ToldUsage): ToldUsage {
   const more = (a: number | undefined, b: number | undefined): number | undefined =>
     a === undefined || b === undefined ? (a ?? b) : Math.max(a, b);
 
@@ -182,8 +182,8 @@ const geminiUsage = z.object({
   thoughtsTokenCount: count,
 });
 
-/** What a value of an answer tells of its call, whoever's form it has. Pure. */
-export function toldIn(value: unknown): Told {
+/** What a value of an answer tells of its call, in the form of any of them. Pure. */
+function toldIn(value: unknown): ToldUsage {
   if (!isObject(value)) return {};
   const error = errorIn(value);
   // Anthropic and OpenAI wrap the object of a stream in an event.
@@ -195,7 +195,7 @@ export function toldIn(value: unknown): Told {
   return { ...usageIn(whole, type), model, error };
 }
 
-function usageIn(whole: Record<string, unknown>, type: unknown): Told {
+function usageIn(whole: Record<string, unknown>, type: unknown): ToldUsage {
   const { usage, usageMetadata } = whole;
   if (isObject(usageMetadata)) return ofGemini(usageMetadata, whole);
   if (!isObject(usage)) return {};
@@ -205,7 +205,7 @@ function usageIn(whole: Record<string, unknown>, type: unknown): Told {
   return isAnthropic ? ofAnthropic(usage, type) : ofResponse(usage);
 }
 
-function ofAnthropic(given: object, type: unknown): Told {
+function ofAnthropic(given: object, type: unknown): ToldUsage {
   const usage = anthropicUsage.parse(given);
   const { cache_read_input_tokens: cached, cache_creation_input_tokens: cacheWrites } = usage;
   const { input_tokens: fresh, output_tokens: output } = usage;
@@ -216,14 +216,14 @@ function ofAnthropic(given: object, type: unknown): Told {
     : { input, cached, cacheWrites, output, isDone: true };
 }
 
-function ofResponse(given: object): Told {
+function ofResponse(given: object): ToldUsage {
   const usage = responseUsage.parse(given);
   const cached = usage.input_tokens_details?.cached_tokens;
 
   return { input: usage.input_tokens, cached, output: usage.output_tokens, isDone: true };
 }
 
-function ofChat(given: object): Told {
+function ofChat(given: object): ToldUsage {
   const usage = chatUsage.parse(given);
   const cached = usage.prompt_tokens_details?.cached_tokens;
   // An embedding has no output.
@@ -233,7 +233,7 @@ function ofChat(given: object): Told {
 }
 
 /** Each piece of its stream tells the sum so far; the last one has a reason for its end. */
-function ofGemini(given: object, whole: Record<string, unknown>): Told {
+function ofGemini(given: object, whole: Record<string, unknown>): ToldUsage {
   const usage = geminiUsage.parse(given);
   const { promptTokenCount: prompt, toolUsePromptTokenCount: tools = 0 } = usage;
   const { candidatesTokenCount = 0, thoughtsTokenCount = 0 } = usage;
@@ -265,14 +265,4 @@ export function errorIn(value: unknown): string | undefined {
 
 function inLine(text: string): string {
   return text.replace(/\s+/g, " ").trim().slice(0, MAX_WORDS);
-}
-
-/** Pure. */
-export function addTokens(one: CallTokens, other: CallTokens): CallTokens {
-  return {
-    input: one.input + other.input,
-    cached: one.cached + other.cached,
-    cacheWrites: one.cacheWrites + other.cacheWrites,
-    output: one.output + other.output,
-  };
 }

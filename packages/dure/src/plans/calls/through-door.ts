@@ -37,7 +37,7 @@ export function throughDoor(worker: Worker, spec: WorkerSpec, facts: DoorFacts):
 
 async function ledAssignment(
   assignment: Assignment,
-  spec: ProgramSpec,
+  spec: AgentProgram,
   facts: DoorFacts,
 ): Promise<Assignment> {
   const { sandbox, confinement, limits, pay } = assignment;
@@ -59,7 +59,7 @@ async function ledAssignment(
   };
 }
 
-type ProgramSpec = Extract<WorkerSpec, { readonly kind: "acp" | "command" }>;
+type AgentProgram = Extract<WorkerSpec, { readonly kind: "acp" | "command" }>;
 
 function behindDoor(
   sandbox: Sandbox,
@@ -67,7 +67,7 @@ function behindDoor(
     calls,
     led: { args },
     spec,
-  }: { readonly calls: ModelCalls; readonly led: ModelWays; readonly spec: ProgramSpec },
+  }: { readonly calls: ModelCalls; readonly led: ModelWays; readonly spec: AgentProgram },
 ): Sandbox {
   const program = programOf(spec);
   const lead = (what: SandboxCommand): SandboxCommand => {
@@ -86,7 +86,7 @@ function behindDoor(
 }
 
 /** The name of the agent's program, which may stand behind others in its command. Pure. */
-function programOf({ agent, kind, command }: ProgramSpec): string | undefined {
+function programOf({ agent, kind, command }: AgentProgram): string | undefined {
   if (agent === undefined) return undefined;
   const { acp, exec } = PRESETS[agent];
   const program = (kind === "acp" ? acp : exec).command[0]!;

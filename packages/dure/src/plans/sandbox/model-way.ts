@@ -33,10 +33,10 @@ export interface ModelWay {
 export interface ModelDesk {
   readonly ways: readonly ModelWay[];
   /** Words: the call may not be made. Waits where calls under way may take all that is left. */
-  begin(call: AskedCall, options: { signal: AbortSignal }): Promise<ModelCall | string>;
+  begin(call: CallOrder, options: { signal: AbortSignal }): Promise<PassedCall | string>;
 }
 
-export interface AskedCall {
+export interface CallOrder {
   readonly way: ModelWay;
   /** Below the base. */
   readonly path: string;
@@ -45,7 +45,7 @@ export interface AskedCall {
 }
 
 /** One call of a model while it passes. */
-export interface ModelCall {
+export interface PassedCall {
   answered(status: number, headers: IncomingMessage["headers"]): void;
   passed(chunk: Buffer): void;
   /** Once, last. @param cause the answer, or the rest of it, did not come for this. */
@@ -73,7 +73,7 @@ const REQUEST_BYTES = 64_000_000;
 const ANSWER_BYTES = 256_000_000;
 /** Milliseconds without a byte. Source: agents wait 10 min for one answer. */
 const IDLE_MS = 10 * 60_000;
-/** A call that is billed later, and by nobody's count of ours. */
+/** A call that is billed later: nothing of it can be counted as it passes. */
 const BATCHES = /\/batches(?:\/|$)|:batchGenerateContent$/;
 const METHODS: readonly string[] = ["GET", "HEAD", "POST"];
 /** Of the answer what is for a browser, and what would lead elsewhere. */
@@ -123,7 +123,7 @@ interface Sending {
   readonly way: ModelWay;
   readonly there: URL;
   readonly address: string;
-  readonly call: ModelCall | undefined;
+  readonly call: PassedCall | undefined;
 }
 
 function send(
@@ -188,7 +188,7 @@ function send(
 }
 
 /** Counts what passes; stops it beyond the bound. */
-function bounded(most: number, stop: () => void, call?: ModelCall): (chunk: Buffer) => void {
+function bounded(most: number, stop: () => void, call?: PassedCall): (chunk: Buffer) => void {
   let bytes = 0;
   return (chunk) => {
     bytes += chunk.length;

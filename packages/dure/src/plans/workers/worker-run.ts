@@ -97,7 +97,7 @@ export class WorkerReport implements CallListener {
    * says which.
    */
   readonly signal: AbortSignal;
-  #tokens: Counts = { input: 0, cached: 0, output: 0 };
+  #tokens: TokenCounts = { input: 0, cached: 0, output: 0 };
   #isEstimate = false;
   #calls = 0;
   /** Calls that have passed dure's door count, and nothing that the worker says of its calls. */
@@ -406,7 +406,7 @@ export class WorkerReport implements CallListener {
   }
 }
 
-interface Counts {
+interface TokenCounts {
   readonly input: number;
   readonly cached: number;
   readonly output: number;
