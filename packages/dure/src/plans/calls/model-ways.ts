@@ -195,7 +195,7 @@ function optionsOf(provider: unknown): Record<string, unknown> {
 }
 
 function withOptions(provider: unknown, options: Record<string, unknown>): unknown {
-  return { ...(isObject(provider) ? provider : {}), options };
+  return Object.assign({}, provider, { options });
 }
 
 // --- codex: its settings stand in a file, and an argument goes before them
@@ -219,8 +219,9 @@ function withCodex(
   );
   const isKeyed = keyed.some(({ name }) => name === "openai");
   const ways = [...keyed, ...own];
+  const ofKey = isKeyed ? [`openai_base_url="${inside("openai")}"`] : [];
   const args = [
-    ...(isKeyed ? [`openai_base_url="${inside("openai")}"`] : []),
+    ...ofKey,
     ...own.map(({ name, provider }) => `model_providers.${provider}.base_url="${inside(name)}"`),
   ].flatMap((setting) => ["-c", setting]);
 

@@ -133,10 +133,12 @@ function send(
 ): void {
   const isPlain = there.protocol === "http:";
   const host = there.hostname.replace(/^\[|\]$/g, "");
+  // Its certificate is that of the name, and the connection goes to the address.
+  const named = isPlain || isIP(host) !== 0 ? {} : { servername: host };
   const asked = (isPlain ? requestHttp : requestHttps)({
     host: address,
     port: there.port === "" ? (isPlain ? 80 : 443) : Number(there.port),
-    ...(isPlain || isIP(host) !== 0 ? {} : { servername: host }),
+    ...named,
     method: message.method,
     path: `${there.pathname}${there.search}`,
     headers: { ...headersOut(message.headers, way), host: there.host },

@@ -41,6 +41,8 @@ export class AcpUpdates {
   #window: number | undefined;
   /** Its model has said something since its window was told. */
   #hasSpoken = false;
+  /** The call that has ended with its tool is told behind it. */
+  #owesWindow = false;
   /** The agent tells each of its calls. */
   #tellsCalls = false;
 
@@ -184,6 +186,7 @@ export class AcpUpdates {
 
   /** What its model says next is of another call. */
   #endCall(): void {
+    this.#owesWindow = this.#isInCall && this.#window === undefined;
     this.#isInCall = false;
     this.#window = undefined;
   }
@@ -199,6 +202,10 @@ export class AcpUpdates {
     // Words make it grow; where they did not, they were of a call that began anew.
     if (this.#hasSpoken && used <= (this.#window ?? 0)) this.#endCall();
     this.#hasSpoken = false;
+    if (this.#owesWindow && !this.#isInCall) {
+      this.#owesWindow = false;
+      return this.#report.used({ input: used, output: 0 });
+    }
     const before = this.#window;
     if (!this.#isInCall) this.#calls++;
     this.#isInCall = true;
