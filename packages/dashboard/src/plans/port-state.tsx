@@ -18,12 +18,21 @@ export function Critical(): ReactNode {
 }
 
 /** What a port waits for of its worker's provider, and until when. */
-export function Waiting({ waits }: { waits: Waits }): ReactNode {
+export function Waiting({
+  waits,
+  isShort = false,
+}: {
+  waits: Waits;
+  /** In a box of the graph: its line is narrow. */
+  isShort?: boolean;
+}): ReactNode {
   const { text, language } = useLanguage();
+  const words = text.plans.run;
+  const when = waits.until === null ? "" : whenOf(waits.until, language);
   return (
     <span className="row tight inline strong">
       <IconClock size={13} aria-hidden />
-      {text.plans.run.waits(waits, waits.until === null ? "" : whenOf(waits.until, language))}
+      {isShort ? words.waitsShort(waits, when) : words.waits(waits, when)}
     </span>
   );
 }
@@ -50,9 +59,16 @@ export function PortState({ port, sign }: { port: PlanPort; sign: Sign | undefin
       />
       <span className="port-state-facts meta cluster baseline">
         <span>{number === 0 ? words.triesMost(most) : words.tryOf(number, most)}</span>
-        {isRunning && sign?.kind !== undefined && <span>{text.plans.port.steps[sign.kind]}</span>}
-        {tokens > 0 && <span>{words.tokensShort(tokens)}</span>}
-        {waits !== undefined && <Waiting waits={waits} />}
+        {waits === undefined ? (
+          <>
+            {isRunning && sign?.kind !== undefined && (
+              <span>{text.plans.port.steps[sign.kind]}</span>
+            )}
+            {tokens > 0 && <span>{words.tokensShort(tokens)}</span>}
+          </>
+        ) : (
+          <Waiting waits={waits} isShort />
+        )}
         {silent !== undefined && (
           <span className="row tight inline strong warn">
             <IconAlertTriangle size={13} aria-hidden />

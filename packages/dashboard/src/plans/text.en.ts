@@ -321,6 +321,11 @@ export const en: PlansText = {
     needs: (titles) => `Needs ${titles}`,
     done: (percent) => `${percent}% done`,
     stalled: (span) => `no sign for ${span}`,
+    waitsShort: ({ for: what, status }, when) => {
+      const code = status ?? (what === "rate_limit" ? "limit" : "no answer");
+      if (what === "key") return `key refused (${code})`;
+      return when === "" ? `waits: ${code}` : `${code} until ${when}`;
+    },
     waits: ({ for: what, status }, when) => {
       const until = when === "" ? "" : ` until ${when}`;
       switch (what) {

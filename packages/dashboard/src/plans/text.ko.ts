@@ -349,6 +349,11 @@ export const ko = {
     needs: (titles: string) => `필요한 것: ${titles}`,
     done: (percent: number) => `${percent}% 진행`,
     stalled: (span: string) => `${span}째 소식 없음`,
+    waitsShort: ({ for: what, status }: Waits, when: string) => {
+      const code = status ?? (what === "rate_limit" ? "한도" : "응답 없음");
+      if (what === "key") return `키 거절 (${code})`;
+      return when === "" ? `대기: ${code}` : `${code}, ${when}까지`;
+    },
     waits: ({ for: what, status }: Waits, when: string) => {
       const until = when === "" ? "" : ` ${when}까지`;
       const code = status === undefined || status === null ? "" : ` (${status})`;

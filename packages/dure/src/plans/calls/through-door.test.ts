@@ -33,10 +33,11 @@ const AGENT = `
   }
   process.exit(status === 200 ? 0 : 1);
 `;
+const COMMAND = [process.execPath, "--input-type=module", "-e", AGENT];
 const SPEC: WorkerSpec = {
   kind: "command",
   agent: "claude",
-  command: [process.execPath, "--input-type=module", "-e", AGENT],
+  command: COMMAND,
   prompt: "stdin",
   env: ["ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"],
 };
@@ -54,7 +55,7 @@ async function workWith(answers: readonly Answer[], most: number | null = null) 
   meter.known({ tokens: { used: 0, most } });
   const network = { kind: "provider", hosts: [new URL(provider.url).host] } as const;
   const env = { ANTHROPIC_API_KEY: "the-real-key", ANTHROPIC_BASE_URL: provider.url };
-  const worker = new CommandWorker({ command: SPEC.command, prompt: "stdin", clock: systemClock });
+  const worker = new CommandWorker({ command: COMMAND, prompt: "stdin", clock: systemClock });
   const assignment = {
     ...place.assignment,
     sandbox,
