@@ -11,11 +11,20 @@ export interface Provider {
   readonly port: number;
   /** Calls that had tools to offer. */
   readonly calls: number;
+  /** What it has served since this was asked last: what it would send a bill for. */
+  takeBill(): Billed;
   /** Orders in whose conversation the MCP server's answer stands. */
   readonly echoed: ReadonlySet<string>;
   /** Resolves when a call with this order has come. */
   until(order: string, ms: number): Promise<void>;
   stop(): Promise<void>;
+}
+
+/** What calls have used, as their provider counts them. */
+export interface Billed {
+  readonly calls: number;
+  readonly input: number;
+  readonly output: number;
 }
 
 interface Call {
@@ -30,6 +39,7 @@ export async function startProvider(): Promise<Provider> {
   const mock = new LLMock({ port: 0 });
   const orders = new Set<string>();
   const echoed = new Set<string>();
+  const bill = { sum: NO_BILL };
   let calls = 0;
   mock.on({ predicate: () => true }, (request: unknown) => {
     const call = request as Call;
@@ -44,11 +54,16 @@ export async function startProvider(): Promise<Provider> {
     return answerTo(order?.split(" ")[0] ?? "work", { call, text, names });
   });
   await mock.start();
-  const front = await startFront(mock.url);
+  const front = await startFront(mock.url, bill);
   const { port } = front.address() as AddressInfo;
   return {
     url: `http://127.0.0.1:${port}`,
     port,
+    takeBill: () => {
+      const sum = bill.sum;
+      bill.sum = NO_BILL;
+      return sum;
+    },
     echoed,
     get calls() {
       return calls;
@@ -69,10 +84,11 @@ export async function startProvider(): Promise<Provider> {
 }
 
 /** Stands before the double, which does not know that Codex keeps a server's tools in a namespace. */
-async function startFront(mock: string): Promise<Server> {
+async function startFront(mock: string, bill: { sum: Billed }): Promise<Server> {
   const front = createServer((request, response) => {
     void forwarded(mock, request).then(
       ({ answer, body }) => {
+        if (answer.ok && isPaid(request)) bill.sum = charged(bill.sum, body);
         const type = answer.headers.get("content-type") ?? "application/json";
         response.writeHead(answer.status, { "content-type": type });
         response.end(body);
@@ -85,6 +101,10 @@ async function startFront(mock: string): Promise<Server> {
   return front;
 }
 
+function isPaid({ method, url = "" }: IncomingMessage): boolean {
+  return method === "POST" && !/count_?tokens/i.test(url);
+}
+
 async function forwarded(mock: string, request: IncomingMessage) {
   const { method = "GET", url = "/", headers } = request;
   const answer = await fetch(`${mock}${url}`, {
@@ -95,6 +115,22 @@ async function forwarded(mock: string, request: IncomingMessage) {
   const body = await answer.text();
   const isCodex = url.includes("/responses");
   return { answer, body: isCodex ? body.replaceAll(`"name":"${ECHO}"`, ECHO_OF_CODEX) : body };
+}
+
+const NO_BILL: Billed = { calls: 0, input: 0, output: 0 };
+
+/** The largest counts that an answer names are its sum. */
+function charged(before: Billed, body: string): Billed {
+  const largest = (names: string): number => {
+    const all = body.matchAll(new RegExp(`"(?:${names})":\\s*(\\d+)`, "g"));
+    return Math.max(0, ...[...all].map(([, count]) => Number(count)));
+  };
+
+  return {
+    calls: before.calls + 1,
+    input: before.input + largest("input_tokens|prompt_tokens|promptTokenCount"),
+    output: before.output + largest("output_tokens|completion_tokens|candidatesTokenCount"),
+  };
 }
 
 interface Asked {

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { parseArgs, promisify } from "node:util";
 import { AGENTS, PRESETS, type AgentName } from "../packages/dure/src/plans/agents/presets.ts";
-import { startProvider, type Provider } from "./agents-provider.ts";
+import { startProvider, type Billed, type Provider } from "./agents-provider.ts";
 
 /*
  * Runs a small plan with each real coding agent, offline, against a double of its provider:
@@ -58,7 +58,8 @@ interface Row {
   "MCP tool used": string;
   cancelled: string;
   "resumed after kill -9": string;
-  "tokens counted": string;
+  counted: string;
+  billed: string;
   why: string;
 }
 
@@ -98,7 +99,8 @@ async function tryAgent(agent: AgentName): Promise<Row> {
     "MCP tool used": "no",
     cancelled: "no",
     "resumed after kill -9": "no",
-    "tokens counted": "no",
+    counted: "no",
+    billed: "no",
     why: "",
   };
   let stage: Stage | undefined;
@@ -129,11 +131,13 @@ async function versionOf(agent: AgentName): Promise<string> {
 
 async function tryWork(stage: Stage, row: Row): Promise<void> {
   const asked = provider.calls;
+  provider.takeBill();
   const id = await stage.begin("work");
   await stage.ended(id, 120_000);
   const port = await stage.get<PortView>(`/v1/runs/${id}/ports/a`);
   const implement = port.steps.find(({ kind }) => kind === "implement");
-  const { status, report, because } = await stage.get<RunView>(`/v1/runs/${id}`);
+  const run = await stage.get<RunView>(`/v1/runs/${id}`);
+  const { status, report, because, calls, tokens_in, tokens_out } = run;
   row.started = provider.calls > asked ? "yes" : "no";
   row.wrote = status === "success" ? "yes" : `no (${status})`;
   const outside = port.violations.some(({ path: at }) => at.includes("lib/other"));
@@ -142,12 +146,24 @@ async function tryWork(stage: Stage, row: Row): Promise<void> {
   const question = port.messages.some(({ type }) => type === "query");
   const answer = port.messages.some(({ type }) => type === "ack");
   row["hook asked"] = answer ? "yes, answered" : question ? "yes, no answer" : "no";
-  const tokens = (implement?.tokens_in ?? 0) + (implement?.tokens_out ?? 0);
-  row["tokens counted"] = tokens > 0 ? String(tokens) : "no";
+  const billed = provider.takeBill();
+  row.counted = countWords({ calls: calls - startsOf(port), input: tokens_in, output: tokens_out });
+  row.billed = `${row.counted === countWords(billed) ? "" : "NO, "}${countWords(billed)}`;
   if (status !== "success") {
     const missing = report?.missing?.[0]?.because ?? because;
     row.why = `${missing?.code ?? status}: ${missing?.message ?? ""} ${implement?.log ?? ""}`;
   }
+}
+
+/** Each start of a worker counts as a call: those of its steps, and of answers to its questions. */
+function startsOf({ steps, messages }: PortView): number {
+  const answers = messages.filter(({ type }) => type === "ack");
+
+  return steps.filter(({ worker }) => worker !== null).length + answers.length;
+}
+
+function countWords({ calls, input, output }: Billed): string {
+  return `${calls} calls, ${input} in, ${output} out`;
 }
 
 /** Agents that are started as programs get no servers, but for two. */
@@ -191,6 +207,9 @@ async function tryKill(stage: Stage, row: Row): Promise<void> {
 
 interface RunView {
   readonly status: string;
+  readonly calls: number;
+  readonly tokens_in: number;
+  readonly tokens_out: number;
   readonly because?: { readonly code: string; readonly message: string } | null;
   readonly report?: {
     readonly missing?: readonly {
@@ -201,6 +220,7 @@ interface RunView {
 interface PortView {
   readonly steps: readonly {
     readonly kind: string;
+    readonly worker: string | null;
     readonly tokens_in: number;
     readonly tokens_out: number;
     readonly log?: string | null;

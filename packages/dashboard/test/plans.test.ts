@@ -8,7 +8,7 @@ import { criticalPathOf, levelsOf } from "../src/plans/port-order.ts";
 import { triesOf } from "../src/plans/port-tries.ts";
 import { readChoice, readStart } from "../src/plans/run-filters.ts";
 import { layoutRun } from "../src/plans/run-graph.ts";
-import { signsAfter, stalledFor, waitsUntil, type Signs } from "../src/plans/signs.ts";
+import { signsAfter, stalledFor, waitsOf, type Signs } from "../src/plans/signs.ts";
 import { en } from "../src/plans/text.en.ts";
 import { ko } from "../src/plans/text.ko.ts";
 import { rangeOfLine } from "../src/plans/text-lines.ts";
@@ -186,7 +186,6 @@ describe("decisions", () => {
         member: "implementer",
         progress: 0.5,
         task: "writing",
-        tokens: 90,
         at: 2_000,
       },
     });
@@ -205,9 +204,25 @@ describe("decisions", () => {
     const progress = { ...worker, progress: 0, task: "", tokens: 0 };
     const goesOn = signsAfter(waits, told("worker.progress", 90_000, progress));
 
-    expect(waitsUntil({ status: "running", waiting: null }, waits["a"])).toBe(90_000);
+    expect(waitsOf({ status: "running", waiting: null }, waits["a"])?.until).toBe(90_000);
     expect(stalledFor({ status: "running" }, waits["a"], 80_000)).toBeUndefined();
-    expect(waitsUntil({ status: "running", waiting: null }, goesOn["a"])).toBeUndefined();
+    expect(waitsOf({ status: "running", waiting: null }, goesOn["a"])).toBeUndefined();
+  });
+
+  test("what a silent worker waits for is kept until its next sign", () => {
+    const worker = { port: "a", member: "implementer", try: 1 } as const;
+    const told = (type: EventType, at: number, data: object): PlatformEvent =>
+      ({ id: `${at}`, at, type, role: "orchestration", data }) as PlatformEvent;
+    const progress = { ...worker, progress: 0.4, task: "npm ci", tokens: 0 };
+    const works = signsAfter({}, told("worker.progress", 1_000, progress));
+    const stalled = { ...worker, silentMs: 20_000, on: "tool", task: "npm ci" };
+
+    const silent = signsAfter(works, told("worker.stalled", 21_000, stalled));
+
+    expect(silent["a"]).toMatchObject({ stalledOn: "tool", at: 1_000, progress: 0.4 });
+    const goesOn = signsAfter(silent, told("worker.progress", 30_000, progress));
+    expect(goesOn["a"]?.stalledOn).toBeUndefined();
+    expect(signsAfter({}, told("worker.stalled", 21_000, stalled))).toEqual({});
   });
 
   test("a patch is read as its files, new and deleted ones by their names", () => {

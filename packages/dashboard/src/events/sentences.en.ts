@@ -186,7 +186,7 @@ export const en: Sentences = {
     `${worker(data)} is at ${Math.round(data.progress * 100)} %${why(data.task)}`,
   "worker.stalled": ({ data }) =>
     `${worker(data)} has been silent for ${spanOf(data.silentMs, "en")}.`,
-  "worker.waiting": ({ data }) => `${worker(data)} waits for the model's rate limit.`,
+  "worker.waiting": ({ data }) => `${worker(data)} waits for its model's provider.`,
   "worker.complete": ({ data }) => `${worker(data)} finished.`,
   "worker.feedback": ({ data }) => {
     if (data.try === 0) {

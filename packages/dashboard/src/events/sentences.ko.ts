@@ -197,7 +197,7 @@ export const ko: Sentences = {
   "worker.progress": ({ data }) =>
     `${worker(data)} ${Math.round(data.progress * 100)}%까지 했어요${why(data.task)}`,
   "worker.stalled": ({ data }) => `${worker(data)} ${spanOf(data.silentMs, "ko")} 동안 조용해요.`,
-  "worker.waiting": ({ data }) => `${worker(data)} 모델의 사용 한도가 풀리기를 기다려요.`,
+  "worker.waiting": ({ data }) => `${worker(data)} 모델 제공자가 다시 응답하기를 기다려요.`,
   "worker.complete": ({ data }) => `${worker(data)} 일을 마쳤어요.`,
   "worker.feedback": ({ data }) => {
     if (data.try === 0) {

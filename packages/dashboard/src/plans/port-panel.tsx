@@ -22,7 +22,7 @@ import { Waiting } from "./port-state.tsx";
 import { keepLooks, PORT_TABS, useRunLooks, type PortTab } from "./run-filters.ts";
 import { RunEscalations } from "./run-escalations.tsx";
 import { ScopeView } from "./scope-view.tsx";
-import { signOf, stalledFor, tryOf, waitsUntil, younger, type Sign } from "./signs.ts";
+import { signOf, stalledFor, tryOf, waitsOf, younger, type Sign, type StalledOn } from "./signs.ts";
 import { Bar, PortMark } from "./status-mark.tsx";
 import { TranscriptView } from "./transcript-view.tsx";
 import { Tries } from "./tries.tsx";
@@ -188,7 +188,7 @@ function Now({ port, sign }: { port: PortDetail; sign: Sign | undefined }): Reac
   const words = text.plans.port;
   const now = useServerNow(true);
   const silent = stalledFor(port, sign, now);
-  const until = waitsUntil(port, sign);
+  const waits = waitsOf(port, sign);
   const { number, most } = tryOf(port, sign);
 
   const who = whoOf(sign, words);
@@ -211,8 +211,8 @@ function Now({ port, sign }: { port: PortDetail; sign: Sign | undefined }): Reac
       {sign !== undefined && sign.member !== null && (
         <Bar share={sign.progress} label={`${words.now}: ${text.plans.progress}`} />
       )}
-      {until !== undefined && <Waiting until={until} />}
-      {silent !== undefined && <Silent ms={silent} />}
+      {waits !== undefined && <Waiting waits={waits} />}
+      {silent !== undefined && <Silent ms={silent} on={sign?.stalledOn} />}
     </section>
   );
 }
@@ -225,13 +225,13 @@ function whoOf(sign: Sign | undefined, words: Text["plans"]["port"]): string {
 }
 
 /** That its worker says nothing, to the ten seconds: it is read aloud. */
-function Silent({ ms }: { ms: number }): ReactNode {
+function Silent({ ms, on = "nothing" }: { ms: number; on?: StalledOn | undefined }): ReactNode {
   const { text, language } = useLanguage();
   const words = text.plans.port;
   return (
     <p className="row tight inline strong warn" role="status">
       <IconAlertTriangle size={15} aria-hidden />
-      {words.stalled(roundSpanOf(Math.floor(ms / 10_000) * 10_000, language))}
+      {words.stalled(roundSpanOf(Math.floor(ms / 10_000) * 10_000, language))} {words.stalledOn[on]}
     </p>
   );
 }
@@ -240,6 +240,8 @@ function PortFacts({ port, sign }: { port: PortDetail; sign: Sign | undefined })
   const { text, language } = useLanguage();
   const words = text.plans.port;
   const { number, most } = tryOf(port, sign);
+  const used = port.tokensIn + port.tokensOut;
+  const tokens = words.tokensInOut(port.tokensIn, port.tokensOut, port.tokensCached);
 
   const rows: readonly (readonly [string, ReactNode])[] = [
     [words.role, port.role],
@@ -251,8 +253,8 @@ function PortFacts({ port, sign }: { port: PortDetail; sign: Sign | undefined })
     [
       words.tokens,
       port.tokensMost === null
-        ? words.tokensInOut(port.tokensIn, port.tokensOut)
-        : text.plans.run.tokensOf(port.tokensIn + port.tokensOut, port.tokensMost),
+        ? tokens
+        : `${text.plans.run.tokensOf(used, port.tokensMost)} · ${tokens}`,
     ],
     ...(port.unproven ? [[words.proof, words.unproven] as const] : []),
     ...(port.hint === null ? [] : [[words.hint, port.hint] as const]),

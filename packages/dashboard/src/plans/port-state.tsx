@@ -3,7 +3,7 @@ import type { PlanPort } from "dure/client";
 import type { ReactNode } from "react";
 import { useLanguage, useText } from "../language.tsx";
 import { roundSpanOf, whenOf } from "../when.ts";
-import { shareOf, stalledFor, tryOf, waitsUntil, type Sign } from "./signs.ts";
+import { shareOf, stalledFor, tryOf, waitsOf, type Sign, type Waits } from "./signs.ts";
 import { Bar, toneOf } from "./status-mark.tsx";
 import { useServerNow } from "../server-clock.ts";
 
@@ -17,13 +17,22 @@ export function Critical(): ReactNode {
   );
 }
 
-/** That a port waits for the provider of its worker, and until when. */
-export function Waiting({ until }: { until: number }): ReactNode {
+/** What a port waits for of its worker's provider, and until when. */
+export function Waiting({
+  waits,
+  isShort = false,
+}: {
+  waits: Waits;
+  /** In a box of the graph: its line is narrow. */
+  isShort?: boolean;
+}): ReactNode {
   const { text, language } = useLanguage();
+  const words = text.plans.run;
+  const when = waits.until === null ? "" : whenOf(waits.until, language);
   return (
     <span className="row tight inline strong">
       <IconClock size={13} aria-hidden />
-      {text.plans.run.waitsUntil(whenOf(until, language))}
+      {isShort ? words.waitsShort(waits, when) : words.waits(waits, when)}
     </span>
   );
 }
@@ -35,8 +44,9 @@ export function PortState({ port, sign }: { port: PlanPort; sign: Sign | undefin
   const isRunning = port.status === "running";
   const now = useServerNow(isRunning);
   const silent = stalledFor(port, sign, now);
-  const until = waitsUntil(port, sign);
-  const tokens = port.tokensIn + port.tokensOut + (isRunning ? (sign?.tokens ?? 0) : 0);
+  const waits = waitsOf(port, sign);
+  // Signs of its workers are counted in its row.
+  const tokens = port.tokensIn + port.tokensOut;
   const share = shareOf(port, sign);
   const { number, most } = tryOf(port, sign);
 
@@ -49,9 +59,16 @@ export function PortState({ port, sign }: { port: PlanPort; sign: Sign | undefin
       />
       <span className="port-state-facts meta cluster baseline">
         <span>{number === 0 ? words.triesMost(most) : words.tryOf(number, most)}</span>
-        {isRunning && sign?.kind !== undefined && <span>{text.plans.port.steps[sign.kind]}</span>}
-        {tokens > 0 && <span>{words.tokensShort(tokens)}</span>}
-        {until !== undefined && <Waiting until={until} />}
+        {waits === undefined ? (
+          <>
+            {isRunning && sign?.kind !== undefined && (
+              <span>{text.plans.port.steps[sign.kind]}</span>
+            )}
+            {tokens > 0 && <span>{words.tokensShort(tokens)}</span>}
+          </>
+        ) : (
+          <Waiting waits={waits} isShort />
+        )}
         {silent !== undefined && (
           <span className="row tight inline strong warn">
             <IconAlertTriangle size={13} aria-hidden />

@@ -88,6 +88,8 @@ function Facts({ run }: { run: RunDetail }): ReactNode {
   const words = text.plans.run;
   const now = useServerNow(!isRunOver(run.status));
   const used = run.tokensIn + run.tokensOut;
+  const { tokensInOut } = text.plans.port;
+  const tokens = tokensInOut(run.tokensIn, run.tokensOut, run.tokensCached);
 
   const rows: readonly (readonly [string, ReactNode])[] = [
     [
@@ -115,9 +117,7 @@ function Facts({ run }: { run: RunDetail }): ReactNode {
     ],
     [
       words.tokens,
-      run.tokensMost === null
-        ? used.toLocaleString(language)
-        : words.tokensOf(used, run.tokensMost),
+      run.tokensMost === null ? tokens : `${words.tokensOf(used, run.tokensMost)} · ${tokens}`,
     ],
     [
       words.calls,

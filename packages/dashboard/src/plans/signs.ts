@@ -17,12 +17,18 @@ export interface Sign {
   /** 0 to 1. */
   readonly progress: number;
   readonly task: string;
-  readonly tokens: number;
   /** When it last gave a sign. */
   readonly at: number;
-  /** When it goes on, while the provider of its worker takes no calls. */
-  readonly waitsUntil?: number | undefined;
+  /** While the provider of its worker serves no calls. */
+  readonly waits?: Waits | undefined;
+  /** What it waits for that has said nothing for long. */
+  readonly stalledOn?: StalledOn | undefined;
 }
+
+export type StalledOn = EventOf<"worker.stalled">["data"]["on"];
+
+/** What a worker waits for. */
+export type Waits = Pick<NonNullable<PlanPort["waiting"]>, "for" | "status" | "until">;
 
 export type Signs = Readonly<Record<string, Sign>>;
 
@@ -33,6 +39,11 @@ export function signsAfter(signs: Signs, event: PlatformEvent): Signs {
     case "worker.progress":
     case "worker.waiting":
       return { ...signs, [event.data.port]: workerSign(event) };
+    case "worker.stalled": {
+      const { port, on } = event.data;
+      const sign = signs[port];
+      return sign === undefined ? signs : { ...signs, [port]: { ...sign, stalledOn: on } };
+    }
     case "worker.complete":
       // Between two workers a command runs, which gives no signs of its own.
       return {
@@ -59,9 +70,8 @@ function workerSign({
     member: data.member,
     progress: "progress" in data ? data.progress : 0,
     task: "task" in data ? data.task : "",
-    tokens: "tokens" in data ? data.tokens : 0,
     at,
-    waitsUntil: "until" in data ? data.until : undefined,
+    waits: "until" in data ? data : undefined,
   };
 }
 
@@ -73,7 +83,6 @@ const NOTHING = {
   member: null,
   progress: 0,
   task: "",
-  tokens: 0,
   at: 0,
 } as const satisfies Sign;
 
@@ -90,9 +99,8 @@ export function signOf(steps: readonly PlanStep[]): Sign | undefined {
     member: isRunning ? newest.member : null,
     progress: newest.progress,
     task: newest.task,
-    tokens: newest.tokensIn + newest.tokensOut,
     at: newest.seenAt,
-    waitsUntil: newest.waiting?.until,
+    waits: newest.waiting ?? undefined,
   };
 }
 
@@ -102,23 +110,23 @@ export function younger(told: Sign | undefined, read: Sign | undefined): Sign | 
   return told.at >= read.at ? told : read;
 }
 
-/** When a port goes on that waits for a provider: by its sign, or by its row before there is one. */
-export function waitsUntil(
+/** What a port waits for: by its sign, or by its row before there is one. */
+export function waitsOf(
   port: Pick<PlanPort, "status" | "waiting">,
-  sign: Pick<Sign, "waitsUntil"> | undefined,
-): number | undefined {
+  sign: Pick<Sign, "waits"> | undefined,
+): Waits | undefined {
   if (port.status !== "running") return undefined;
-  return sign === undefined ? port.waiting?.until : sign.waitsUntil;
+  return sign === undefined ? (port.waiting ?? undefined) : sign.waits;
 }
 
 /** How long a worker has said nothing, when that is too long. Pure. */
 export function stalledFor(
   port: Pick<PlanPort, "status">,
-  sign: Pick<Sign, "member" | "at" | "waitsUntil"> | undefined,
+  sign: Pick<Sign, "member" | "at" | "waits"> | undefined,
   now: number,
 ): number | undefined {
   if (port.status !== "running" || sign === undefined || sign.member === null) return undefined;
-  if (sign.waitsUntil !== undefined) return undefined;
+  if (sign.waits !== undefined) return undefined;
   const silent = now - sign.at;
   return silent > STALLED_AFTER_MS ? silent : undefined;
 }

@@ -321,7 +321,22 @@ export const en: PlansText = {
     needs: (titles) => `Needs ${titles}`,
     done: (percent) => `${percent}% done`,
     stalled: (span) => `no sign for ${span}`,
-    waitsUntil: (when) => `waiting for its provider's limit until ${when}`,
+    waitsShort: ({ for: what, status }, when) => {
+      const code = status ?? (what === "rate_limit" ? "limit" : "no answer");
+      if (what === "key") return `key refused (${code})`;
+      return when === "" ? `waits: ${code}` : `${code} until ${when}`;
+    },
+    waits: ({ for: what, status }, when) => {
+      const until = when === "" ? "" : ` until ${when}`;
+      switch (what) {
+        case "rate_limit":
+          return `waiting for the provider: ${status ?? "its limit"}${until}`;
+        case "key":
+          return `the provider refuses the key (${status ?? "no answer"})`;
+        case "provider":
+          return `waiting for the provider: ${status ?? "no answer"}${until}`;
+      }
+    },
     report: "Merge report",
     kept: "Kept",
     keptNone: "Nothing was kept.",
@@ -414,8 +429,10 @@ export const en: PlansText = {
     time: "Time",
     timeOf: (spent, most) => `${spent} of ${most}`,
     tokens: "Tokens",
-    tokensInOut: (input, output) =>
-      `${input.toLocaleString("en")} in · ${output.toLocaleString("en")} out`,
+    tokensInOut: (input, output, cached = 0) => {
+      const ofCache = cached === 0 ? "" : ` (${cached.toLocaleString("en")} cached)`;
+      return `${input.toLocaleString("en")} in${ofCache} · ${output.toLocaleString("en")} out`;
+    },
     hint: "Hint",
     proof: "Tests",
     unproven: "They pass without the work too, so they do not show it.",
@@ -445,7 +462,13 @@ export const en: PlansText = {
     },
     now: "Now",
     lastSign: (when) => `last sign ${when} ago`,
-    stalled: (when) => `No sign for ${when}. It may be stuck.`,
+    stalled: (when) => `No sign for ${when}.`,
+    stalledOn: {
+      provider: "Its provider serves no calls.",
+      model: "Its model has not answered yet.",
+      tool: "A tool of it goes on.",
+      nothing: "It may be stuck.",
+    },
     noTask: "starting",
     noTries: "Not tried yet.",
     tryTitle: (number) => `Try ${number}`,

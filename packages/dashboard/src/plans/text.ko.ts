@@ -1,6 +1,7 @@
 import type { PlanRun, PlanRunStatus, PortStatus } from "dure/client";
 import { factOf, listOr, type CodedWords } from "../coded-words.ts";
 import type { WordsOf } from "../words.ts";
+import type { Waits } from "./signs.ts";
 
 /** Commands of a plan as a Korean page calls them. */
 const NETWORK_USERS: Readonly<Record<string, string>> = {
@@ -348,7 +349,25 @@ export const ko = {
     needs: (titles: string) => `필요한 것: ${titles}`,
     done: (percent: number) => `${percent}% 진행`,
     stalled: (span: string) => `${span}째 소식 없음`,
-    waitsUntil: (when: string) => `사용량 제한이 풀리는 ${when}까지 기다려요`,
+    waitsShort: ({ for: what, status }: Waits, when: string) => {
+      const code = status ?? (what === "rate_limit" ? "한도" : "응답 없음");
+      if (what === "key") return `키 거절 (${code})`;
+      return when === "" ? `대기: ${code}` : `${code}, ${when}까지`;
+    },
+    waits: ({ for: what, status }: Waits, when: string) => {
+      const until = when === "" ? "" : ` ${when}까지`;
+      const code = status === undefined || status === null ? "" : ` (${status})`;
+      switch (what) {
+        case "rate_limit":
+          return `모델 제공자의 사용량 제한 때문에${until} 기다려요${code}`;
+        case "key":
+          return `모델 제공자가 키를 받아 주지 않아요${code}`;
+        case "provider":
+          return code === ""
+            ? `모델 제공자가 응답하지 않아${until} 기다려요`
+            : `모델 제공자가 오류로 답해서${until} 기다려요${code}`;
+      }
+    },
     report: "합친 결과",
     kept: "들어간 포트",
     keptNone: "들어간 포트가 없어요.",
@@ -440,8 +459,10 @@ export const ko = {
     time: "쓴 시간",
     timeOf: (spent: string, most: string) => `${spent} / ${most}`,
     tokens: "토큰",
-    tokensInOut: (input: number, output: number) =>
-      `입력 ${input.toLocaleString("ko")} · 출력 ${output.toLocaleString("ko")}`,
+    tokensInOut: (input: number, output: number, cached = 0) => {
+      const ofCache = cached === 0 ? "" : ` (캐시 ${cached.toLocaleString("ko")})`;
+      return `입력 ${input.toLocaleString("ko")}${ofCache} · 출력 ${output.toLocaleString("ko")}`;
+    },
     hint: "남긴 힌트",
     proof: "테스트",
     unproven: "작업하기 전에도 통과해서, 한 일을 보여 주지 못해요.",
@@ -471,7 +492,13 @@ export const ko = {
     } as Readonly<Record<string, string>>,
     now: "지금 하는 일",
     lastSign: (when: string) => `마지막 소식 ${when} 전`,
-    stalled: (when: string) => `${when}째 소식이 없어요. 멈췄을 수 있어요.`,
+    stalled: (when: string) => `${when}째 소식이 없어요.`,
+    stalledOn: {
+      provider: "모델 제공자가 응답하지 않아요.",
+      model: "모델의 답을 기다리고 있어요.",
+      tool: "도구가 아직 끝나지 않았어요.",
+      nothing: "멈췄을 수 있어요.",
+    },
     noTask: "시작하는 중",
     noTries: "아직 시도하지 않았어요.",
     tryTitle: (number: number) => `${number}번째 시도`,

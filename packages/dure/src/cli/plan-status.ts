@@ -61,13 +61,13 @@ export async function showPort(
 
 /** A step as lines for people. Pure. */
 function stepLines(step: PlanStep, words: CliWords): string[] {
-  const { member, worker, tokensIn, tokensOut } = step;
+  const { member, worker } = step;
   const { plans } = words;
   const name = member === null ? null : plans.member(member);
   const by = [name, worker === null ? null : `(${worker})`].filter((part) => part !== null);
   const who = by.length === 0 ? "" : `  ${by.join(" ")}`;
-  const used = tokensIn + tokensOut;
-  const tokens = used === 0 ? "" : `, ${plans.status.tokens(used)}`;
+  const isFree = step.tokensIn + step.tokensOut === 0;
+  const tokens = isFree ? "" : `, ${plans.status.tokens(step)}`;
   const standing = `${standingOf(step, plans)}${tokens}`;
 
   return [
@@ -167,6 +167,7 @@ function printRun(run: RunDetail, output: Output): void {
   output.line(`${run.id}  ${run.plan}  ${plans.runStatus(run.status)}${phase}: ${why}`);
 
   if (run.because?.hint !== undefined) output.line(`  ${said(run.because.hint)}`);
+  if (run.calls > 0) output.line(`  ${plans.status.used(run.calls, plans.status.tokens(run))}`);
   if (run.isolation === "audit") output.line(output.colors.yellow(plans.status.audit));
   else if (run.promises) output.line(plans.status.promises(run.promises));
 
@@ -175,7 +176,7 @@ function printRun(run: RunDetail, output: Output): void {
       `${MARKS[port.status]} ${port.id}`,
       plans.portStatus(port.status),
       plans.status.tries(`${port.triesMade}/${port.triesPair + port.triesOrchestrator}`),
-      plans.status.tokens(port.tokensIn + port.tokensOut),
+      plans.status.tokens(port),
       seconds(port.spentMs, plans),
       noteOf(port, output.words),
     ]),

@@ -1,5 +1,5 @@
 import { Listr } from "listr2";
-import type { EventData, PlatformEvent, PortStatus, RunDetail } from "../client/index.ts";
+import type { EventData, PlanPort, PlatformEvent, PortStatus, RunDetail } from "../client/index.ts";
 import { harmless } from "./harmless.ts";
 import type { Output } from "./output.ts";
 import type { CliWords } from "./words/words.ts";
@@ -267,7 +267,11 @@ function wordsOfWorker(event: PlatformEvent, plans: CliWords["plans"]): string |
       return words.progress(tryOf(event.data, plans), Math.round(progress * 100), task ?? "");
     }
     case "worker.stalled":
-      return words.stalled(tryOf(event.data, plans), seconds(event.data.silentMs, plans));
+      return words.stalled(
+        tryOf(event.data, plans),
+        seconds(event.data.silentMs, plans),
+        event.data,
+      );
     case "worker.waiting":
       return `${tryOf(event.data, plans)} ${waitingWords(event.data, plans)}`;
     case "worker.complete": {
@@ -283,13 +287,15 @@ function wordsOfWorker(event: PlatformEvent, plans: CliWords["plans"]): string |
   }
 }
 
+type StepWait = Pick<NonNullable<PlanPort["waiting"]>, "for" | "status" | "until">;
+
 /** What a worker waits for, in the words of every list. Pure. */
-export function waitingWords(
-  { until }: { readonly until: number },
-  { event: words }: CliWords["plans"],
-): string {
-  const moment = new Date(until).toISOString().slice(0, 16).replace("T", " ");
-  return words.waiting(moment);
+export function waitingWords(waiting: StepWait, { event: words }: CliWords["plans"]): string {
+  const { until } = waiting;
+  const moment =
+    until === null ? undefined : new Date(until).toISOString().slice(0, 16).replace("T", " ");
+
+  return words.waiting({ ...waiting, moment });
 }
 
 /** Which try of which member. Pure. */

@@ -116,8 +116,18 @@ export type StepKind = (typeof STEP_KINDS)[number];
 export const STEP_STATUSES = ["running", "stopped", "done"] as const;
 export type StepStatus = (typeof STEP_STATUSES)[number];
 
-/** What a step of a worker waits for before it goes on by itself. Source: docs/spec/plans §6. */
-export const WAITING_FOR = ["rate_limit"] as const;
+/**
+ * What a step of a worker waits for before it goes on by itself: `rate_limit`, its provider takes no
+ * calls; `key`, it refuses the key or the account; `provider`, it answers with errors, or not at
+ * all. Source: docs/spec/plans §6.
+ */
+export const WAITING_FOR = ["rate_limit", "key", "provider"] as const;
+
+/**
+ * What a worker waits for that gives no sign: its provider, which serves no calls; an answer of its
+ * model; a tool; nothing that is known.
+ */
+export const STALLED_ON = ["provider", "model", "tool", "nothing"] as const;
 
 /** The provider of calls that an agent has made by itself, in the book of calls. */
 export const AGENT_PROVIDER = "agent";

@@ -41,7 +41,13 @@ test(
       limits: { total: { microUsd: 5_000_000 } },
       priceOf: () => undefined,
     });
-    const pay = payForAgent(RUN, SPEC, { budgets, database, clock, confirm: async () => {} });
+    const pay = payForAgent(RUN, SPEC, {
+      budgets,
+      database,
+      clock,
+      priceOf: () => undefined,
+      confirm: async () => {},
+    });
 
     await (await pay.require(CALLS)).settle(SPENT);
     await (await pay.require(CALLS)).settle({ ...SPENT, conversation: "other" });

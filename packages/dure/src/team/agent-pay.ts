@@ -7,6 +7,7 @@ import type { Clock } from "../kernel/clock.ts";
 import { AGENT_PROVIDER } from "../kernel/plans.ts";
 import type { CostScope } from "../plans/agents/agent-costs.ts";
 import type { AgentCalls, AgentPay, AgentSpent } from "../plans/agents/paid-agent.ts";
+import { costMicroUsd, type Price } from "../models/prices.ts";
 import { PRESETS } from "../plans/agents/presets.ts";
 import type { WorkerSpec } from "../plans/plan.ts";
 import type { PlanRun } from "../plans/rows/run.ts";
@@ -16,6 +17,10 @@ interface AgentPayParts {
   readonly budgets: Pick<BudgetKeeper, "chargeUnknown">;
   readonly database: Database;
   readonly clock: Clock;
+  readonly priceOf: (llm: {
+    readonly provider: string;
+    readonly model: string;
+  }) => Price | undefined;
   /** Throws when another process has the run by now. */
   readonly confirm: () => Promise<void>;
 }
@@ -43,6 +48,12 @@ export function payForAgent(run: PlanRun, spec: WorkerSpec, parts: AgentPayParts
         charged.settle(recordOf(spent, model, parts.clock.now()));
 
       return { settle };
+    },
+    priceOf: ({ provider, model: called, tokens }) => {
+      const price = called === undefined ? undefined : parts.priceOf({ provider, model: called });
+      const { input: tokensIn, cached: cachedIn, cacheWrites, output: tokensOut } = tokens;
+
+      return price && costMicroUsd(price, { tokensIn, cachedIn, cacheWrites, tokensOut });
     },
     recorded: async (id, conversation) => {
       const [row] = await parts.database.query<{ cost: number }>(RECORDED, [

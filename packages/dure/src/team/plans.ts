@@ -15,6 +15,8 @@ import type { Clock } from "../kernel/clock.ts";
 import { DureError } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/logger.ts";
 import { parseModelName, type Llm } from "../models/card.ts";
+import type { LlmRef } from "../models/model.ts";
+import type { Price } from "../models/prices.ts";
 import type { Models } from "../models/models.ts";
 import type { AttemptPatience } from "../models/patient-attempts.ts";
 import { NO_MODEL } from "../models/no-model.ts";
@@ -33,6 +35,7 @@ import { runWork } from "../plans/runs/work.ts";
 import type { WorkParts } from "../plans/runs/run-site.ts";
 import type { NetworkFacts } from "../plans/network-needs.ts";
 import type { WorkerSpec } from "../plans/plan.ts";
+import { throughDoor } from "../plans/calls/through-door.ts";
 import { openWorker, type OwnWorkers } from "../plans/workers/open-worker.ts";
 import type { Worker } from "../plans/workers/worker.ts";
 import { readOfflineScript, type OfflineScript } from "../plans/workers/offline-script.ts";
@@ -202,7 +205,7 @@ function workerOf(spec: WorkerSpec, run: PlanRun, parts: PlanParts): Worker {
   const { clock, budgets, database, leases, models, patience } = parts;
   const confirm = (): Promise<void> => leases.confirm(`run:${run.id}`);
   const pay = payForRun(run, budgets, confirm);
-  const worker = openWorker(spec, {
+  const opened = openWorker(spec, {
     clock,
     own: parts.workers,
     model: { models: paidModels(models(), pay), patience },
@@ -210,11 +213,14 @@ function workerOf(spec: WorkerSpec, run: PlanRun, parts: PlanParts): Worker {
     version: DURE_VERSION,
     env: parts.env,
   });
-  if (!SPEND_BY_THEMSELVES.has(spec.kind)) return worker;
+  if (!SPEND_BY_THEMSELVES.has(spec.kind)) return opened;
+  const worker = throughDoor(opened, spec, { env: parts.env, home: homedir(), clock });
   const scope = costScopeOf(spec);
+  const priceOf = (llm: Pick<LlmRef, "model"> & { provider: string }): Price | undefined =>
+    models().priceOf(llm as LlmRef);
 
   return paidAgent(worker, {
-    pay: payForAgent(run, spec, { budgets, database, clock, confirm }),
+    pay: payForAgent(run, spec, { budgets, database, clock, priceOf, confirm }),
     scope,
   });
 }

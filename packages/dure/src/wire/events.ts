@@ -12,6 +12,7 @@ import {
   CHANNEL_SPEAKERS,
   MEMBERS,
   RUN_OUTCOMES,
+  STALLED_ON,
   WAITING_FOR,
   WORKER_STATUSES,
 } from "../kernel/plans.ts";
@@ -376,11 +377,17 @@ export const EVENTS = {
   ),
   "worker.stalled": of(
     "orchestration",
-    z.object({ ...worker, silentMs: milliseconds, task: z.string() }),
+    z.object({ ...worker, silentMs: milliseconds, on: z.enum(STALLED_ON), task: z.string() }),
   ),
   "worker.waiting": of(
     "orchestration",
-    z.object({ ...worker, for: z.enum(WAITING_FOR), until: milliseconds, says: z.string() }),
+    z.object({
+      ...worker,
+      for: z.enum(WAITING_FOR),
+      status: count.nullable().optional(),
+      until: milliseconds.nullable(),
+      says: z.string(),
+    }),
   ),
   "worker.complete": of(
     "orchestration",

@@ -231,6 +231,9 @@ export const PortReviewBody = z
 // --- answers: runs
 
 const tokens = z.int();
+const cachedTokens = z
+  .int()
+  .meta({ description: "Of tokens_in what came from a provider's cache, where that is told." });
 const member = z.enum(MEMBERS);
 
 const ReportJson = z.object({
@@ -309,6 +312,7 @@ const runFields = {
   mode: ModeJson.nullable(),
   report: ReportJson.nullable(),
   tokens_in: tokens,
+  tokens_cached: cachedTokens,
   tokens_out: tokens,
   tokens_most: tokens.nullable(),
   calls: z
@@ -558,7 +562,13 @@ const StepWaitingJson = z
   .object({
     for: z.enum(WAITING_FOR),
     since: time,
-    until: time.meta({ description: "When it goes on: what the provider said, or a guess." }),
+    status: z
+      .int()
+      .nullish()
+      .meta({ description: "With which the provider answers. Null: not at all." }),
+    until: time.nullable().meta({
+      description: "When it goes on: what the provider said, or a guess. Null: as soon as it can.",
+    }),
     is_told: z.boolean().meta({ description: "The provider named the moment." }),
     says: z.string().meta({ description: "The line that says it." }),
   })
@@ -581,6 +591,7 @@ const StepJson = z
     progress: z.number().meta({ description: "0 to 1." }),
     task: z.string(),
     tokens_in: tokens,
+    tokens_cached: cachedTokens,
     tokens_out: tokens,
     output: StepOutputJson.nullable(),
     log: z.string().meta({ description: "The end of what was printed and said." }),
@@ -588,7 +599,7 @@ const StepJson = z
     seen_at: time.meta({ description: "When it last gave a sign." }),
     stalled: z.boolean().meta({ description: "A worker that works gave no sign for 10 s." }),
     waiting: StepWaitingJson.nullable().meta({
-      description: "While the provider of its worker takes no calls.",
+      description: "While the provider of its worker serves no calls.",
     }),
     finished_at: time.nullable(),
   })
@@ -613,6 +624,7 @@ const PortJson = z.object({
   spent_ms: z.number(),
   time_ms: z.number().meta({ description: "Of all its tries together." }),
   tokens_in: tokens,
+  tokens_cached: cachedTokens,
   tokens_out: tokens,
   tokens_most: tokens.nullable(),
   hint: z.string().nullable().meta({ description: "What a person said for the next try." }),

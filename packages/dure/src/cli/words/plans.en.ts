@@ -1,4 +1,4 @@
-import type { PlanRunStatus, PortStatus } from "../../client/index.ts";
+import type { EventData, PlanPort, PlanRunStatus, PortStatus } from "../../client/index.ts";
 import { FINDING_WORDS_EN } from "../../kernel/finding-words.ts";
 import type { RunPhase, StepKind } from "../../kernel/plans.ts";
 
@@ -143,8 +143,15 @@ export const PLANS_EN = {
     works: (who: string, worker: string | null) => `${who} (${worker}) works`,
     progress: (who: string, percent: number, task: string) =>
       task === "" ? `${who} ${percent} %` : `${who} ${percent} %, ${task}`,
-    stalled: (who: string, silence: string) =>
-      `${who} gave no sign for ${silence}; its time limit ends it, if nothing else`,
+    stalled: (who: string, silence: string, { on, task }: StallWords) => {
+      const cause = {
+        provider: ": its provider serves no calls",
+        model: ": its model has not answered",
+        tool: `: ${task} goes on`,
+        nothing: "",
+      }[on];
+      return `${who} gave no sign for ${silence}${cause}; its time limit ends it, if nothing else`;
+    },
     complete: (who: string, { status, changed, tokens }: Complete) => {
       const files = changed === undefined ? "" : `, ${many(changed, "file")} changed`;
       const used = tokens === 0 ? "" : `, ${tokens} tokens`;
@@ -155,7 +162,17 @@ export const PLANS_EN = {
       const tests = total === 0 ? "" : `, ${passed} of ${total} tests`;
       return `try ${number}: ${success ? "passed" : "did not pass"}${tests}`;
     },
-    waiting: (moment: string) => `waiting: rate limit until ${moment} UTC`,
+    waiting: ({ for: what, status, moment }: WaitingWords) => {
+      const until = moment === undefined ? "" : ` until ${moment} UTC`;
+      switch (what) {
+        case "rate_limit":
+          return `waiting for the provider: ${status ?? "rate limit"}${until}`;
+        case "key":
+          return `the provider refuses the key (${status ?? "no answer"})`;
+        case "provider":
+          return `waiting for the provider: ${status ?? "no answer"}${until}`;
+      }
+    },
   },
 
   status: {
@@ -165,7 +182,11 @@ export const PLANS_EN = {
     violation: ({ member, path, wanted, because, found }: ViolationWords) =>
       `  ! ${member} wanted to ${wanted} ${path}: ${because} ` +
       `(${found === "request" ? "refused" : "not taken"})`,
-    tokens: (count: number) => `${count} tokens`,
+    tokens: ({ tokensIn, tokensCached, tokensOut }: TokenWords) => {
+      const cached = tokensCached === 0 ? "" : ` (${tokensCached} cached)`;
+      return `${tokensIn}${cached} tokens in, ${tokensOut} out`;
+    },
+    used: (calls: number, tokens: string) => `${many(calls, "call")}, ${tokens}`,
     tries: (count: string) => `${count} tries`,
     step: (number: number, step: string, who: string, standing: string) =>
       `  try ${number}  ${step}${who}  ${standing}`,
@@ -277,6 +298,22 @@ export const PLANS_EN = {
 };
 
 export type PlansWords = typeof PLANS_EN;
+
+type StallWords = Pick<EventData<"worker.stalled">, "on" | "task">;
+
+interface WaitingWords {
+  readonly for: NonNullable<PlanPort["waiting"]>["for"];
+  /** With which the provider answers. */
+  readonly status?: number | null | undefined;
+  readonly moment: string | undefined;
+}
+
+/** What calls of models have used; what was cached is in the input. */
+interface TokenWords {
+  readonly tokensIn: number;
+  readonly tokensCached: number;
+  readonly tokensOut: number;
+}
 
 interface Complete {
   readonly status: string | undefined;

@@ -63,6 +63,8 @@ const CPU_BOUND = {
 
 const VALUES: Readonly<Record<string, string>> = { none: "없음", all: "모두" };
 
+const codeOf = (status: number | null | undefined): string =>
+  status === undefined || status === null ? "" : ` (${status})`;
 const memberOf = (member: string): string => MEMBERS[member] ?? member;
 
 /** What the acceptance came to before any work. */
@@ -196,7 +198,15 @@ export const PLANS_KO: PlansWords = {
     works: (who, worker) => `${who}(${worker})이 일해요`,
     progress: (who, percent, task) =>
       task === "" ? `${who}: ${percent} %` : `${who}: ${percent} %, ${task}`,
-    stalled: (who, silence) => `${who}: ${silence}째 소식이 없어요. 시간이 다 되면 멈춰요`,
+    stalled: (who, silence, { on, task }) => {
+      const cause = {
+        provider: " 모델 제공자가 응답하지 않아요.",
+        model: " 모델의 답을 기다리고 있어요.",
+        tool: ` 도구가 아직 끝나지 않았어요: ${task}.`,
+        nothing: "",
+      }[on];
+      return `${who}: ${silence}째 소식이 없어요.${cause} 시간이 다 되면 멈춰요`;
+    },
     complete: (who, { status, changed, tokens }) => {
       const end = status === undefined ? "끝났어요" : (WORKER_ENDS[status] ?? status);
       const files = changed === undefined ? "" : `, 바꾼 파일 ${changed}개`;
@@ -208,7 +218,19 @@ export const PLANS_KO: PlansWords = {
       const tests = total === 0 ? "" : `, 테스트 ${total}개 가운데 ${passed}개 통과`;
       return `${number}번째 시도: ${success ? "통과했어요" : "통과하지 못했어요"}${tests}`;
     },
-    waiting: (moment) => `모델의 사용 한도 때문에 ${moment} UTC까지 기다려요`,
+    waiting: ({ for: what, status, moment }) => {
+      const until = moment === undefined ? "" : ` ${moment} UTC까지`;
+      switch (what) {
+        case "rate_limit":
+          return `모델 제공자의 사용 한도 때문에${until} 기다려요${codeOf(status)}`;
+        case "key":
+          return `모델 제공자가 키를 받아 주지 않아요${codeOf(status)}`;
+        case "provider":
+          return status === undefined || status === null
+            ? `모델 제공자가 응답하지 않아${until} 기다려요`
+            : `모델 제공자가 오류로 답해서${until} 기다려요${codeOf(status)}`;
+      }
+    },
   },
 
   status: {
@@ -219,7 +241,11 @@ export const PLANS_KO: PlansWords = {
       const end = found === "request" ? "거절했어요" : "받지 않았어요";
       return `  ! ${memberOf(member)}: ${path} 경로를 ${what} 했어요: ${because}(${end})`;
     },
-    tokens: (count) => `토큰 ${count}개`,
+    tokens: ({ tokensIn, tokensCached, tokensOut }) => {
+      const cached = tokensCached === 0 ? "" : `(캐시 ${tokensCached})`;
+      return `토큰 입력 ${tokensIn}${cached}, 출력 ${tokensOut}`;
+    },
+    used: (calls, tokens) => `호출 ${calls}번, ${tokens}`,
     tries: (count) => `시도 ${count}`,
     step: (number, step, who, standing) => `  ${number}번째 시도  ${step}${who}  ${standing}`,
     stalled: (at) => `${at}부터 소식이 없어요`,

@@ -2,6 +2,7 @@ import type { Migration } from "../release.ts";
 import { sql as conversationsGoOn } from "./0002-conversations-go-on.sql.ts";
 import { sql as peopleInRooms } from "./0003-people-in-rooms.sql.ts";
 import { sql as notifications } from "./0004-notifications.sql.ts";
+import { sql as cachedTokens } from "./0005-cached-tokens.sql.ts";
 import { sql as a2a } from "./a2a.sql.ts";
 import { sql as access } from "./access.sql.ts";
 import { sql as budgets } from "./budgets.sql.ts";
@@ -42,4 +43,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { id: 2, name: "conversations-go-on", sql: conversationsGoOn },
   { id: 3, name: "people-in-rooms", sql: peopleInRooms },
   { id: 4, name: "notifications", sql: notifications },
+  { id: 5, name: "cached-tokens", sql: cachedTokens },
 ];

@@ -1,5 +1,5 @@
 import { variablesOfServers } from "./mcp-servers.ts";
-import { variablesOf } from "./trial.ts";
+import { variablesOf } from "./given-variables.ts";
 import type { Plan } from "../plan.ts";
 import { Concealer, type Secret } from "../workers/concealer.ts";
 import type { TreeDiff } from "../../wire/runs.ts";

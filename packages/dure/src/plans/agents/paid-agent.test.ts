@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { DureError } from "../../kernel/errors.ts";
-import type { Assignment, Worker, WorkerEvent } from "../workers/worker.ts";
+import type { Assignment, Worker, WorkerEvent, WorkerResult } from "../workers/worker.ts";
 import { beginCosts, takeCost } from "./agent-costs.ts";
 import { paidAgent, type AgentPay, type AgentSpent } from "./paid-agent.ts";
 
@@ -44,6 +44,7 @@ function purse(most = Infinity) {
       return { settle: async (one) => void spent.push(one) };
     },
     recorded: async () => sum(),
+    priceOf: () => undefined,
   };
 
   return { pay, spent, sum };
@@ -111,6 +112,60 @@ test("tokens without money are written once as calls without a price", async () 
 
   expect(spent).toMatchObject([
     { conversation: "talk", tokens: { input: 500, output: 10 }, microUsd: undefined },
+  ]);
+});
+
+/** Makes calls that pass dure's door, then says what they cost. */
+function doorAgent(calls: number, made: string[]): Worker {
+  return {
+    kind: "acp",
+    async *run(assignment, { signal }): AsyncGenerator<WorkerEvent> {
+      yield TALK;
+      for (let call = 0; call < calls; call += 1) {
+        await assignment.pay!.before().catch(() => {});
+        signal.throwIfAborted();
+        made.push("call");
+        const tokens = { input: 1_000, cached: 900, cacheWrites: 0, output: 50 };
+        const seen = { provider: "openai", model: "gpt-5", tokens, isEstimate: false };
+        await assignment.pay!.after(seen);
+        yield usd(0.3 * (call + 1));
+      }
+      const tokens = { input: calls * 1_000, output: calls * 50 };
+      yield {
+        ...END,
+        result: { ...(END as { result: WorkerResult }).result, tokens },
+      } as WorkerEvent;
+    },
+  };
+}
+
+test("calls that pass the door are paid by the price list, once, and none beyond the budget", async () => {
+  const { pay, spent, sum } = purse(250_000);
+  const made: string[] = [];
+
+  const events = await all(
+    paidAgent(doorAgent(9, made), { pay: { ...pay, priceOf: () => 100_000 }, scope: "session" }),
+  );
+
+  expect(made).toHaveLength(3);
+  expect(sum()).toBe(300_000);
+  expect(spent.map(({ tokens }) => [tokens.input, tokens.output])).toEqual(
+    Array(3).fill([1_000, 50]),
+  );
+  expect(events.at(-1)).toMatchObject({ result: { error: { code: "WORKER_BUDGET" } } });
+});
+
+test("calls that pass the door and have no price are paid by what their agent says", async () => {
+  const { pay, spent, sum } = purse();
+
+  await all(paidAgent(doorAgent(2, []), { pay, scope: "session" }));
+
+  expect(sum()).toBe(600_000);
+  expect(spent.map(({ microUsd, tokens }) => [microUsd, tokens.input])).toEqual([
+    [undefined, 1_000],
+    [300_000, 0],
+    [undefined, 1_000],
+    [300_000, 0],
   ]);
 });
 

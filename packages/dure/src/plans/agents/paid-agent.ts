@@ -1,5 +1,12 @@
 import { codeOf, type DureError, messageOf } from "../../kernel/errors.ts";
-import type { Assignment, Worker, WorkerEvent, WorkerResult } from "../workers/worker.ts";
+import type { CallPay, SeenCall } from "../calls/model-desk.ts";
+import type {
+  Assignment,
+  Worker,
+  WorkerEvent,
+  WorkerResult,
+  WorkerTokens,
+} from "../workers/worker.ts";
 import { beginCosts, takeCost, type CostCount, type CostScope } from "./agent-costs.ts";
 
 /** Which calls of an agent are paid. */
@@ -29,6 +36,8 @@ export interface AgentPay {
   require(calls: AgentCalls): Promise<{ settle(spent: AgentSpent): Promise<void> }>;
   /** What a conversation has cost so far, millionths of a US dollar. */
   recorded(run: string, conversation: string): Promise<number>;
+  /** What a call costs by the price list, millionths of a US dollar; undefined: it has no price. */
+  priceOf(call: SeenCall): number | undefined;
 }
 
 interface PaidOptions {
@@ -38,9 +47,11 @@ interface PaidOptions {
 }
 
 /**
- * An agent that calls its model by itself: what it tells of its money is written down as it is
- * told, each part once, and it is ended when nothing is left for another call. What it says at last
- * of its tokens is written with it.
+ * An agent that calls its model by itself. A call that passes dure's door is written down when it
+ * has ended, by the price list, and none goes out when nothing is left. Of all others, and of those
+ * without a price, what it tells of its money is written as it is told, each part once, and it is
+ * ended when nothing is left for another call. What it says at last of its tokens is written with
+ * it.
  */
 export function paidAgent(worker: Worker, options: PaidOptions): Worker {
   return {
@@ -57,7 +68,17 @@ async function* runPaid(
 ): AsyncGenerator<WorkerEvent> {
   const spending = new Spending(assignment, options);
   const broke = new AbortController();
-  const events = worker.run(assignment, { signal: AbortSignal.any([signal, broke.signal]) });
+  const pay: CallPay = {
+    before: async () => {
+      await spending.require().catch((error: unknown) => {
+        broke.abort(error);
+        throw error;
+      });
+    },
+    after: (call) => spending.pass(call),
+  };
+  const paid = { ...assignment, pay };
+  const events = worker.run(paid, { signal: AbortSignal.any([signal, broke.signal]) });
   try {
     await spending.require();
     for await (const event of events) {
@@ -94,11 +115,13 @@ class Spending {
   #charge: Awaited<ReturnType<AgentPay["require"]>> | undefined;
   #conversation: string;
   #count: CostCount = { told: 0 };
-  tokens: SpentTokens = { input: 0, output: 0 };
+  tokens: WorkerTokens = { input: 0, output: 0 };
   cost: WorkerResult["cost"];
   #isEstimate = false;
   #written: SpentTokens = { input: 0, output: 0 };
   #hasCost = false;
+  /** A call that has passed the door was paid by the price list. */
+  #isPriced = false;
 
   constructor(assignment: Assignment, options: PaidOptions) {
     this.#assignment = assignment;
@@ -116,13 +139,27 @@ class Spending {
   async take(event: WorkerEvent): Promise<void> {
     if (event.type === "session") await this.#talkIn(event.id);
     if (event.type === "progress" && event.tokensUsed > this.tokens.input + this.tokens.output) {
-      this.tokens = { input: event.tokensUsed - this.tokens.output, output: this.tokens.output };
+      const { output } = this.tokens;
+      this.tokens = event.tokens ?? { input: event.tokensUsed - output, output };
     }
     if (event.type === "cost") await this.#hear(event.cost, event.tokens);
     if (event.type !== "result") return;
     const { isEstimate = false, ...tokens } = event.result.tokens;
     this.tokens = tokens;
     this.#isEstimate = isEstimate;
+  }
+
+  /** A call has passed the door. Never rejects. */
+  async pass(call: SeenCall): Promise<void> {
+    const { input, output } = call.tokens;
+    const microUsd = this.#options.pay.priceOf(call);
+    this.#isPriced ||= microUsd !== undefined;
+    this.#isEstimate ||= call.isEstimate;
+    this.#written = {
+      input: this.#written.input + input,
+      output: this.#written.output + output,
+    };
+    await this.#write({ input, output }, microUsd);
   }
 
   /** Writes what was not written with a cost. Never rejects. */
@@ -141,13 +178,18 @@ class Spending {
 
   async #hear(cost: NonNullable<WorkerResult["cost"]>, tokens: SpentTokens): Promise<void> {
     this.cost = cost;
-    if (cost.currency !== "USD") return;
+    // It tells one sum for all of its calls.
+    if (cost.currency !== "USD" || this.#isPriced) return;
     const { more, told } = takeCost(this.#count, Math.round(cost.amount * 1_000_000));
     this.#count = { told };
     this.#hasCost = true;
     if (more === 0) return;
-    await this.#write(lessOf(tokens, this.#written), more);
-    this.#written = tokens;
+    const rest = lessOf(tokens, this.#written);
+    this.#written = {
+      input: this.#written.input + rest.input,
+      output: this.#written.output + rest.output,
+    };
+    await this.#write(rest, more);
     await this.require();
   }
 

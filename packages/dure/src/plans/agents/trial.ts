@@ -8,6 +8,8 @@ import { makeScope } from "../scope.ts";
 import { AcpWorker } from "../workers/acp.ts";
 import { CommandWorker } from "../workers/command.ts";
 import type { Assignment, Worker, WorkerError } from "../workers/worker.ts";
+import { throughDoor } from "../calls/through-door.ts";
+import { variablesOf } from "./given-variables.ts";
 import { memberPlace, prepareHome } from "./member-home.ts";
 import { PRESETS } from "./presets.ts";
 
@@ -58,7 +60,8 @@ export async function tryAgent(
   const began = clock.monotonic();
   const at = await realpath(await mkdtemp(join(folder, "agent-")));
   let version: string | undefined;
-  const worker = workerOf(spec, parts, (agent) => (version = `${agent.name} ${agent.version}`));
+  const opened = workerOf(spec, parts, (agent) => (version = `${agent.name} ${agent.version}`));
+  const worker = throughDoor(opened, spec, { env: parts.network.env, home: parts.home, clock });
   try {
     const assignment = await assignmentIn(at, spec, parts);
     for await (const event of worker.run(assignment, { signal })) {
@@ -132,21 +135,4 @@ async function assignmentIn(
     requestAccess: async () => ({ granted: false, note: "Nothing more is needed." }),
     stopAtViolation: 2,
   };
-}
-
-/** Variables that every process gets when dure has them. */
-const PASSED = ["PATH", "LANG", "LC_ALL", "TZ"] as const;
-
-/** Of dure's own environment what a worker gets, and what the plan gives it. Pure. */
-export function variablesOf(
-  spec: Pick<WorkerSpec, "env" | "set"> | undefined,
-  env: Readonly<Record<string, string | undefined>>,
-): Readonly<Record<string, string>> {
-  const variables: Record<string, string> = {};
-  for (const name of [...PASSED, ...(spec?.env ?? [])]) {
-    const value = env[name];
-    if (value !== undefined) variables[name] = value;
-  }
-
-  return { ...variables, ...spec?.set };
 }

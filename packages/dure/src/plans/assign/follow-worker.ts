@@ -58,6 +58,7 @@ export async function followWorker(
       for (const entry of entriesOf(event)) signs.note(entry);
       if (event.type === "session") await signs.session((session = event.id));
       if (event.type === "result") result = event.result;
+      if (event.type === "provider") signs.provider(event.trouble);
       if (event.type === "violation") await onViolation(event);
       if (event.type === "progress") await signs.heard(event, log);
     }
@@ -92,6 +93,7 @@ function wordsOf(event: WorkerEvent): string {
     case "cost":
     case "entry":
     case "session":
+    case "provider":
       return "";
     case "said":
       return event.text.endsWith("\n") ? event.text : `${event.text}\n`;
@@ -127,6 +129,7 @@ function entryOf(event: WorkerEvent): TranscriptEntry | undefined {
     case "progress":
     case "cost":
     case "said":
+    case "provider":
       return undefined;
     case "entry":
       return event.entry;

@@ -2,11 +2,20 @@ import type { Transaction } from "../../durable/database.ts";
 import type { Cancel, Clock } from "../../kernel/clock.ts";
 import { messageOf } from "../../kernel/errors.ts";
 import type { Logger } from "../../kernel/logger.ts";
+import type { StepWaiting } from "../../wire/runs.ts";
+import type { ProviderTrouble } from "../calls/provider-trouble.ts";
 import type { TranscriptEntry, WorkerEvent } from "../workers/worker.ts";
 import { TranscriptBuffer } from "./transcript.ts";
 import type { PlanStep } from "../rows/run.ts";
-import type { Counted, StepLog } from "../rows/step-log.ts";
-import { type Member, STALLED_AFTER_MS } from "../../kernel/plans.ts";
+import {
+  countedOf,
+  lessCounted,
+  NOTHING_COUNTED,
+  type Counted,
+  type StepLog,
+} from "../rows/step-log.ts";
+import { type Member, STALLED_AFTER_MS, type STALLED_ON } from "../../kernel/plans.ts";
+import { BEGUN, paceAfter, shareDone } from "./milestones.ts";
 
 /**
  * How often the sign of a worker is stored, milliseconds. Source: docs/spec/plans §6, at least
@@ -18,6 +27,12 @@ const PAID_EVERY_MS = 250;
 
 /** What is noted is stored so soon, milliseconds: a page that looks on sees it. */
 const NOTES_EVERY_MS = 500;
+
+/** What every worker is said to have done that does not say it. */
+const SAYS_NOTHING = 0.05;
+
+/** What its provider comes to is told so soon, milliseconds: many calls are served at once again. */
+const WAITING_EVERY_MS = 500;
 
 export interface WorkerHeartbeatsOptions {
   readonly stepLog: StepLog;
@@ -31,6 +46,10 @@ export interface WorkerHeartbeatsOptions {
    * docs/spec/plans §6.
    */
   readonly stalledMs?: number | undefined;
+  /** By which the work of its port is accepted. Default: none. */
+  readonly tests?: string | undefined;
+  /** How long such steps take, milliseconds. Undefined: it is not known. */
+  readonly typicalMs?: number | undefined;
   /** Adds it to the port and the run that pay for it, in the transaction of the sign. */
   readonly count: (tx: Transaction, more: Counted) => Promise<void>;
 }
@@ -45,19 +64,27 @@ type ProgressEvent = Extract<WorkerEvent, { type: "progress" }>;
 export class WorkerHeartbeats {
   readonly #options: WorkerHeartbeatsOptions;
   readonly #cancel: Cancel;
+  readonly #beganAt: number;
+  #pace = BEGUN;
+  /** The worker says by itself how far it is. */
+  #tellsShare = false;
   #heardAt: number;
   #storedAt: number;
   #isStalled = false;
   #last: ProgressEvent | undefined;
-  #counted: Counted = { tokens: 0, calls: 0 };
+  #counted: Counted = NOTHING_COUNTED;
   readonly #notes = new TranscriptBuffer();
   #cancelNotes: Cancel | undefined;
+  #trouble: ProviderTrouble | undefined;
+  #cancelWaiting: Cancel | undefined;
+  /** What the step waits for, as it is stored. */
+  #waiting: StepWaiting | null = null;
   #storing: Promise<void> = Promise.resolve();
 
   constructor(options: WorkerHeartbeatsOptions) {
     const { clock, stalledMs = STALLED_AFTER_MS } = options;
     this.#options = options;
-    this.#heardAt = this.#storedAt = clock.monotonic();
+    this.#beganAt = this.#heardAt = this.#storedAt = clock.monotonic();
     this.#cancel = clock.every(stalledMs / 4, () => this.#look(stalledMs));
   }
 
@@ -74,6 +101,7 @@ export class WorkerHeartbeats {
   /** Stored within a moment, in the order in which it came. */
   note(entry: TranscriptEntry): void {
     this.#notes.add(entry);
+    this.#pace = paceAfter(this.#pace, entry, this.#options.tests ?? "");
     this.#cancelNotes ??= this.#options.clock.after(NOTES_EVERY_MS, () => this.#storeSoon());
   }
 
@@ -97,16 +125,53 @@ export class WorkerHeartbeats {
     });
   }
 
-  async heard(event: ProgressEvent, log: string): Promise<void> {
+  /** What keeps the provider from the worker, or that nothing does. Stored within a moment. */
+  provider(trouble: ProviderTrouble | undefined): void {
+    this.#trouble = trouble;
+    this.#cancelWaiting ??= this.#options.clock.after(WAITING_EVERY_MS, () => {
+      this.#cancelWaiting = undefined;
+      this.#storeWaiting();
+    });
+  }
+
+  #storeWaiting(): void {
+    const { stepLog, step, port, member, logger } = this.#options;
+    const waiting = this.#trouble === undefined ? null : waitingOf(this.#trouble);
+    if (isSameWait(waiting, this.#waiting)) return;
+    this.#waiting = waiting;
+    const place = { step, port, member };
+    const event = waiting ? waitingEvent(waiting, place) : this.#progressEvent(this.#last);
+    stepLog.waits(step, waiting, [event]).catch((error: unknown) => {
+      logger.warn(
+        { step: step.id, error: messageOf(error) },
+        `what ${port} waits for could not be stored`,
+      );
+    });
+  }
+
+  async heard(told: ProgressEvent, log: string): Promise<void> {
     const now = this.#options.clock.monotonic();
+    const event = { ...told, progress: this.#shareOf(told, now) };
     const isBack = this.#isStalled;
     this.#heardAt = now;
     this.#isStalled = false;
     this.#last = event;
-    const everyMs = event.tokensUsed > this.#counted.tokens ? PAID_EVERY_MS : SIGN_EVERY_MS;
+    const { input, output } = this.#counted;
+    const everyMs = event.tokensUsed > input + output ? PAID_EVERY_MS : SIGN_EVERY_MS;
     if (isBack || event.progress === 1 || now - this.#storedAt >= everyMs) {
       await this.#store(event, log, now);
     }
+  }
+
+  /** How much is done: as the worker says, else by what it has come to. */
+  #shareOf({ progress }: ProgressEvent, now: number): number {
+    this.#tellsShare ||= progress > SAYS_NOTHING;
+    if (this.#tellsShare) return progress;
+    const { typicalMs, step } = this.#options;
+    const spentMs = now - this.#beganAt;
+    const share = shareDone(this.#pace.milestone, { spentMs, typicalMs });
+
+    return Math.max(step.progress, progress, share);
   }
 
   /** The last word, of a worker that came to no result: what it used is counted. */
@@ -117,36 +182,41 @@ export class WorkerHeartbeats {
   }
 
   stop(): void {
+    this.#cancelWaiting?.();
     this.#cancel();
   }
 
   async #store(event: ProgressEvent, log: string, now: number): Promise<void> {
-    const { stepLog, step, port, member, count } = this.#options;
-    const counted = this.#counted;
-    const more = {
-      tokens: Math.max(0, event.tokensUsed - counted.tokens),
-      calls: event.callsMade - counted.calls,
-    };
+    const { stepLog, step, count } = this.#options;
+    const used = countedOf(event.tokens, event.callsMade, event.tokensUsed);
+    const more = lessCounted(used, this.#counted);
     this.#storedAt = now;
     await stepLog.sign(
       step,
-      { progress: event.progress, task: event.currentTask, log, tokens: event.tokensUsed },
+      { progress: event.progress, task: event.currentTask, log, used },
       (tx) => count(tx, more),
-      [
-        {
-          type: "worker.progress",
-          data: {
-            port,
-            member,
-            try: step.try,
-            progress: event.progress,
-            task: event.currentTask,
-            tokens: event.tokensUsed,
-          },
-        },
-      ],
+      [this.#progressEvent(event)],
     );
-    this.#counted = { tokens: counted.tokens + more.tokens, calls: counted.calls + more.calls };
+    this.#counted = used;
+  }
+
+  #progressEvent(event: ProgressEvent | undefined) {
+    const { step, port, member } = this.#options;
+    const {
+      progress = step.progress,
+      currentTask: task = "",
+      tokensUsed: tokens = 0,
+    } = event ?? {};
+    const data = { port, member, try: step.try, progress, task, tokens };
+    return { type: "worker.progress", data } as const;
+  }
+
+  /** What a worker waits for that says nothing. */
+  #stalledOn(): (typeof STALLED_ON)[number] {
+    if (this.#trouble) return "provider";
+    if ((this.#last?.callsUnderWay ?? 0) > 0) return "model";
+
+    return this.#pace.tool === undefined ? "nothing" : "tool";
   }
 
   #look(stalledMs: number): void {
@@ -169,7 +239,8 @@ export class WorkerHeartbeats {
             member,
             try: step.try,
             silentMs: Math.round(silentMs),
-            task: this.#last?.currentTask ?? "",
+            on: this.#stalledOn(),
+            task: this.#pace.tool ?? this.#last?.currentTask ?? "",
           },
         },
       ])
@@ -180,4 +251,42 @@ export class WorkerHeartbeats {
         );
       });
   }
+}
+
+const WAITS_FOR = { limited: "rate_limit", key: "key", failing: "provider" } as const;
+
+/** What a step waits for whose provider has trouble. Pure. */
+function waitingOf({ kind, status, until, says, since }: ProviderTrouble): StepWaiting {
+  return {
+    for: WAITS_FOR[kind],
+    status: status ?? null,
+    since,
+    until: until ?? null,
+    isTold: until !== undefined,
+    says,
+  };
+}
+
+/** Moments that differ by less than this are one, milliseconds: a provider counts in seconds. */
+const SAME_MOMENT_MS = 2_000;
+
+/** Pure. */
+function isSameWait(one: StepWaiting | null, other: StepWaiting | null): boolean {
+  if (one === null || other === null) return one === other;
+  const isOfSame = one.for === other.for && one.status === other.status;
+
+  return isOfSame && Math.abs((one.until ?? 0) - (other.until ?? 0)) < SAME_MOMENT_MS;
+}
+
+/** Tells what a worker waits for. Pure. */
+export function waitingEvent(
+  { for: what, status, until, says }: StepWaiting,
+  {
+    step,
+    port,
+    member,
+  }: { readonly step: PlanStep; readonly port: string; readonly member: Member },
+) {
+  const data = { port, member, try: step.try, for: what, status, until, says };
+  return { type: "worker.waiting", data } as const;
 }

@@ -21,6 +21,9 @@ export class TokenMeter implements SharedTokens {
   readonly #of: Bound["of"];
   readonly #around: TokenMeter | undefined;
   readonly #watchers = new Set<(of: Unit) => void>();
+  /** Tokens that calls under way may take, about; and who waits for their end. */
+  readonly #underWay = new Set<{ readonly tokens: number }>();
+  #changed = Promise.withResolvers<void>();
   readonly #use: Record<Unit, { used: number; most: number | null }> = {
     tokens: { used: 0, most: null },
     calls: { used: 0, most: null },
@@ -70,6 +73,73 @@ export class TokenMeter implements SharedTokens {
     this.#look("calls");
   }
 
+  /**
+   * Before a call of a model. Where calls under way may take all that is left, it waits for their
+   * end: so a bound is passed by one call at most. Gives what ends the call; undefined: nothing is
+   * left. Rejects with the abort of `signal`.
+   *
+   * @param tokens that the call will take, about.
+   */
+  async enter(
+    tokens: number,
+    { signal }: { readonly signal: AbortSignal },
+  ): Promise<(() => void) | undefined> {
+    const call = { tokens };
+    while (this.usedUp === undefined && !this.#hasRoomFor(call)) {
+      await this.#nextChange(signal);
+    }
+    if (this.usedUp) return undefined;
+    this.#begin(call);
+
+    return () => this.#end(call);
+  }
+
+  #hasRoomFor(call: { readonly tokens: number }): boolean {
+    if (this.#around && !this.#around.#hasRoomFor(call)) return false;
+    if (this.#underWay.size === 0) return true;
+    const { tokens, calls } = this.#use;
+    const taken = [...this.#underWay].reduce((sum, one) => sum + one.tokens, call.tokens);
+    const fits = tokens.most === null || tokens.used + taken <= tokens.most;
+
+    return fits && (calls.most === null || calls.used + this.#underWay.size < calls.most);
+  }
+
+  async #nextChange(signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    const gone = Promise.withResolvers<never>();
+    const leave = (): void => gone.reject(signal.reason);
+    signal.addEventListener("abort", leave, { once: true });
+    gone.promise.catch(() => {});
+    try {
+      await Promise.race([...this.#changes(), gone.promise]);
+    } finally {
+      signal.removeEventListener("abort", leave);
+    }
+  }
+
+  #changes(): readonly Promise<void>[] {
+    const around = this.#around;
+    return [this.#changed.promise, ...(around ? around.#changes() : [])];
+  }
+
+  #begin(call: { readonly tokens: number }): void {
+    const around = this.#around;
+    this.#underWay.add(call);
+    if (around) around.#begin(call);
+  }
+
+  #end(call: { readonly tokens: number }): void {
+    const around = this.#around;
+    this.#underWay.delete(call);
+    this.#tellChange();
+    if (around) around.#end(call);
+  }
+
+  #tellChange(): void {
+    this.#changed.resolve();
+    this.#changed = Promise.withResolvers<void>();
+  }
+
   onUsedUp(stop: (of: Unit) => void): () => void {
     const around = this.#around?.onUsedUp(stop);
     this.#watchers.add(stop);
@@ -83,6 +153,7 @@ export class TokenMeter implements SharedTokens {
     const use = this.#use[unit];
     use.used = Math.max(use.used, used);
     use.most = most;
+    this.#tellChange();
     this.#look(unit);
   }
 

@@ -19,7 +19,7 @@ test("a worker waits for the moment that its provider names", () => {
 
 test("where none is named it waits a minute, then twice as long, at most an hour", () => {
   const guesses = [0, 1, 2, 3, 10].map(
-    (waits) => decideWait(limited(), { since: NOW, waits, now: NOW })!.until - NOW,
+    (waits) => decideWait(limited(), { since: NOW, waits, now: NOW })!.until! - NOW,
   );
 
   expect(guesses).toEqual([1, 2, 4, 8, 60].map((minutes) => minutes * MINUTE));
@@ -27,7 +27,7 @@ test("where none is named it waits a minute, then twice as long, at most an hour
 
 test("moments that come to nothing are not asked for ever more often", () => {
   const floors = [0, 3, 6, 30].map(
-    (waits) => decideWait(limited(NOW + 1), { since: NOW, waits, now: NOW })!.until - NOW,
+    (waits) => decideWait(limited(NOW + 1), { since: NOW, waits, now: NOW })!.until! - NOW,
   );
 
   expect(floors).toEqual([1_000, 8_000, 64_000, 15 * MINUTE]);

@@ -2,9 +2,10 @@ import type { Clock } from "../../kernel/clock.ts";
 import type { Member } from "../../kernel/plans.ts";
 import type { StepWaiting } from "../../wire/runs.ts";
 import type { PlanStep } from "../rows/run.ts";
-import type { StepLog } from "../rows/step-log.ts";
+import { addCounted, countedOf, type Counted, type StepLog } from "../rows/step-log.ts";
 import type { WorkerError } from "../workers/worker.ts";
 import type { WorkerEnd } from "./follow-worker.ts";
+import { waitingEvent } from "./heartbeats.ts";
 
 /** The first wait where the provider names no moment, milliseconds; each is twice the one before. */
 const FIRST_GUESS_MS = 60_000;
@@ -58,7 +59,7 @@ export async function waitForLimit(
     waiting = decideWait(end.result.error, { since, waits, now });
     if (!waiting) return end;
     before = end;
-    await place.stepLog.waits(step, waiting, [eventOf(waiting, place)]);
+    await place.stepLog.waits(step, waiting, [waitingEvent(waiting, place)]);
   }
 }
 
@@ -81,8 +82,10 @@ export function decideWait(
   return { for: "rate_limit", since, until, isTold, says: error.message.slice(0, 500) };
 }
 
-async function wait({ until }: StepWaiting, place: WaitingPlace): Promise<void> {
+async function wait({ until: moment }: StepWaiting, place: WaitingPlace): Promise<void> {
   const { step, stepLog, clock, signal, untimed } = place;
+  // A provider that named no moment is asked again at once.
+  const until = moment ?? 0;
   await untimed(async () => {
     for (let left = until - clock.now(); left > 0; left = until - clock.now()) {
       await clock.sleep(Math.min(left, LOOK_EVERY_MS), { signal });
@@ -93,17 +96,17 @@ async function wait({ until }: StepWaiting, place: WaitingPlace): Promise<void> 
   await stepLog.waits(step, null, [{ type: "worker.progress", data }]);
 }
 
-function eventOf({ for: what, until, says }: StepWaiting, { step, port, member }: WaitingPlace) {
-  const data = { port, member, try: step.try, for: what, until, says };
-  return { type: "worker.waiting", data } as const;
-}
-
 /** Pure. */
 function resumptionOf(step: PlanStep, before: WorkerEnd | undefined): Resumption {
   if (!before) return { step };
-  const { input, output } = before.result.tokens;
+  const { input, cached = 0, output } = before.result.tokens;
   return {
-    step: { ...step, tokensIn: step.tokensIn + input, tokensOut: step.tokensOut + output },
+    step: {
+      ...step,
+      tokensIn: step.tokensIn + input,
+      tokensCached: step.tokensCached + cached,
+      tokensOut: step.tokensOut + output,
+    },
     session: before.session,
   };
 }
@@ -111,17 +114,12 @@ function resumptionOf(step: PlanStep, before: WorkerEnd | undefined): Resumption
 /** What a worker came to, with what it used before it had to wait. Pure. */
 function joined(before: WorkerEnd | undefined, now: WorkerEnd): WorkerEnd {
   if (!before) return now;
-  const { input, output } = before.result.tokens;
-  const tokens = {
-    input: now.result.tokens.input + input,
-    output: now.result.tokens.output + output,
-  };
+  const used = ({ result }: WorkerEnd): Counted => countedOf(result.tokens, result.calls ?? 0);
+  const { calls, ...tokens } = addCounted(used(before), used(now));
+
   return {
-    result: { ...now.result, tokens, calls: (before.result.calls ?? 0) + (now.result.calls ?? 0) },
-    counted: {
-      tokens: before.counted.tokens + now.counted.tokens,
-      calls: before.counted.calls + now.counted.calls,
-    },
+    result: { ...now.result, tokens, calls },
+    counted: addCounted(before.counted, now.counted),
     log: before.log + now.log,
     session: now.session ?? before.session,
   };

@@ -241,6 +241,7 @@ export function portOf(order: RunOrder): string | undefined {
 }
 
 function withoutAdds(change: PortChange): Partial<PlanPort> {
-  const { addSpentMs: _spent, addTokensIn: _in, addTokensOut: _out, ...rest } = present(change);
+  const { addSpentMs: _spent, addTokensIn: _in, addTokensOut: _out, ...more } = present(change);
+  const { addTokensCached: _cached, ...rest } = more;
   return rest;
 }

@@ -158,9 +158,9 @@ async function follow(assignment: Assignment, place: TaskPlace): Promise<WorkerE
     step,
     port: ORCHESTRATOR,
     member: "orchestrator",
-    count: async (tx, { tokens, calls }) => {
-      if (tokens === 0 && calls === 0) return;
-      parts.tokens.known(await records.addUse(tx, run.id, { input: tokens, output: 0, calls }));
+    count: async (tx, used) => {
+      if (used.input === 0 && used.output === 0 && used.calls === 0) return;
+      parts.tokens.known(await records.addUse(tx, run.id, used));
     },
   });
   return followWorker(parts.worker(spec), assignment, {

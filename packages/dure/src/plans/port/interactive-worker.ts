@@ -8,6 +8,7 @@ import { policyOfWorker } from "../network-needs.ts";
 import { workerOf, type WorkerSpec } from "../plan.ts";
 import type { ChannelMember } from "../rows/channel.ts";
 import type { PlanStep } from "../rows/run.ts";
+import { countedOf } from "../rows/step-log.ts";
 import type { Confinement } from "../sandbox/sandbox.ts";
 import { makeScope, type ScopeInput } from "../scope.ts";
 import type { Assignment, WorkerResult } from "../workers/worker.ts";
@@ -147,10 +148,9 @@ export class InteractiveWorker {
     result: WorkerResult | undefined,
   ): Promise<void> {
     const { run, port, parts, account, steps } = this.#work;
-    const { input, output } = result?.tokens ?? { input: 0, output: 0 };
-    const used = { tokens: input + output, calls: result?.calls ?? 0 };
+    const used = countedOf(result?.tokens, result?.calls ?? 0);
     try {
-      if (used.tokens > 0 || used.calls > 0) {
+      if (used.input + used.output > 0 || used.calls > 0) {
         const count = (tx: Transaction): Promise<void> => account.countSign(tx, used);
         await parts.records.write(parts.lease, count);
       }

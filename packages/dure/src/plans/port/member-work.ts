@@ -229,7 +229,7 @@ export class MemberWork {
 
   /** Lets a worker work, with its partner to ask. */
   async #runWorker(session: MemberSession): Promise<SessionEnd> {
-    const { parts, steps, account, port, signal } = this.#work;
+    const { run, parts, steps, account, port, signal } = this.#work;
     const { part, step, spec } = session;
     const end = new AbortController();
     const listening = AbortSignal.any([signal, end.signal]);
@@ -246,13 +246,22 @@ export class MemberWork {
         untimed: (wait: () => Promise<void>) => account.untimed(wait),
       };
       const left = await talk.leftWords(listening);
+      const tests = port.acceptance;
+      const typicalMs = await parts.records.steps.typicalMs(run.id, step);
       const prompt = left === undefined ? session.prompt : `${session.prompt}\n\n${left}`;
       const ended = await waitForLimit(place, async ({ step: from, session: known }) => {
         const given = { ...session, prompt, session: known ?? session.session };
         const assignment = this.#assignment(given, talk, listening);
         const count = (tx: Transaction, more: Counted): Promise<void> =>
           account.countSign(tx, more);
-        const signs = new WorkerHeartbeats({ ...parts, ...where, step: from, count });
+        const signs = new WorkerHeartbeats({
+          ...parts,
+          ...where,
+          step: from,
+          tests,
+          typicalMs,
+          count,
+        });
         now.signs = signs;
 
         return followWorker(parts.worker(spec), assignment, {

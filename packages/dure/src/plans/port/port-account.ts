@@ -4,7 +4,7 @@ import type { NewEscalation } from "../../kernel/escalation.ts";
 import type { PairParts } from "./pair-parts.ts";
 import { useExhausted } from "./port-failure.ts";
 import type { PlanPort, PlanRun, StoredUse, Used } from "../rows/run.ts";
-import type { Counted } from "../rows/step-log.ts";
+import { NOTHING_COUNTED, type Counted } from "../rows/step-log.ts";
 import { TokenMeter, type Bound } from "../assign/token-meter.ts";
 import { aboutPort, aboutRun, escalationFor, tokensTrigger } from "../ask/triggers.ts";
 
@@ -120,11 +120,11 @@ export class PortAccount {
   }
 
   /** Adds time and tokens, in the transaction of a sign of the worker. */
-  async countSign(tx: Transaction, { tokens, calls }: Counted): Promise<void> {
-    await this.#count(tx, { addTokensIn: tokens, addTokensOut: undefined });
-    if (tokens === 0 && calls === 0) return;
-    const sum = { input: tokens, output: 0, calls };
-    this.#parts.tokens.known(await this.#parts.records.addUse(tx, this.#run.id, sum));
+  async countSign(tx: Transaction, used: Counted): Promise<void> {
+    await this.#count(tx, used);
+    const { input, output, calls } = used;
+    if (input === 0 && output === 0 && calls === 0) return;
+    this.#parts.tokens.known(await this.#parts.records.addUse(tx, this.#run.id, used));
   }
 
   /**
@@ -132,7 +132,7 @@ export class PortAccount {
    * bound is nearly reached.
    */
   async countStep(tx: Transaction, used: Used | undefined): Promise<NewEscalation[]> {
-    await this.#count(tx, { addTokensIn: used?.input, addTokensOut: used?.output });
+    await this.#count(tx, used);
     if (!used) return [];
     const ofRun = await this.#parts.records.addUse(tx, this.#run.id, used);
     this.#parts.tokens.known(ofRun);
@@ -140,22 +140,27 @@ export class PortAccount {
     return this.#questions(ofRun);
   }
 
-  async #count(
-    tx: Transaction,
-    tokens: { addTokensIn: number | undefined; addTokensOut: number | undefined },
-  ): Promise<void> {
+  async #count(tx: Transaction, used: Used | undefined): Promise<void> {
     const { position } = this.#port;
-    const spent = this.#spentSince();
+    const addSpentMs = this.#spentSince();
+    const { input, cached, output } = used ?? NOTHING_COUNTED;
     await this.#parts.records.changePorts(tx, this.#run.id, [
-      { position, addSpentMs: spent, ...tokens },
+      {
+        position,
+        addSpentMs,
+        addTokensIn: used?.input,
+        addTokensCached: used?.cached,
+        addTokensOut: used?.output,
+      },
     ]);
     // A partner that answers is counted meanwhile.
-    const { spentMs, tokensIn, tokensOut } = this.#port;
+    const { spentMs, tokensIn, tokensCached, tokensOut } = this.#port;
     this.#port = {
       ...this.#port,
-      spentMs: spentMs + spent,
-      tokensIn: tokensIn + (tokens.addTokensIn ?? 0),
-      tokensOut: tokensOut + (tokens.addTokensOut ?? 0),
+      spentMs: spentMs + addSpentMs,
+      tokensIn: tokensIn + input,
+      tokensCached: tokensCached + cached,
+      tokensOut: tokensOut + output,
     };
     this.#meterPort();
   }

@@ -19,6 +19,8 @@ create or replace function dure.change_ports(
     spent_ms = o.spent_ms + coalesce((c->>'add_spent_ms')::bigint, 0),
     time_ms = coalesce((c->>'time_ms')::bigint, o.time_ms),
     tokens_in = o.tokens_in + coalesce((c->>'add_tokens_in')::bigint, 0),
+    tokens_cached
+      = o.tokens_cached + coalesce((c->>'add_tokens_cached')::bigint, 0),
     tokens_out = o.tokens_out + coalesce((c->>'add_tokens_out')::bigint, 0),
     tokens_most = case
       when c ? 'tokens_most' then (c->>'tokens_most')::bigint

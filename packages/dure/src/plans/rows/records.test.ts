@@ -88,6 +88,57 @@ test("a run is made once per key and tenant, and seen by its tenant alone", asyn
   ]);
 });
 
+test("tokens are counted by kind in the step, the port and the run", async () => {
+  const { records, lead } = await open();
+  await records.create(aRun("run_1"), []);
+  const lease = await lead("run_1");
+  const key = { run: "run_1", port: "a", try: 1, kind: "implement" } as const;
+  const step = await records.steps.begin(lease, { ...key, worker: "acp" });
+  const used = { input: 1_000, cached: 900, output: 50, calls: 2 };
+
+  await records.write(lease, async (tx) => {
+    const { input: tokensIn, cached: tokensCached, output: tokensOut } = used;
+    const sign = { progress: 0.4, task: "", log: "", tokensIn, tokensCached, tokensOut };
+    await records.steps.sign(tx, step.id, sign);
+    const { input: addTokensIn, cached: addTokensCached, output: addTokensOut } = used;
+    const change = { position: 0, addTokensIn, addTokensCached, addTokensOut };
+    await records.changePorts(tx, "run_1", [change]);
+    await records.addUse(tx, "run_1", used);
+  });
+
+  const [stored] = await records.steps.of("run_1");
+  expect(stored).toMatchObject({ tokensIn: 1_000, tokensCached: 900, tokensOut: 50 });
+  const counted = { tokensIn: 1_000, tokensCached: 900, tokensOut: 50 };
+  expect(await records.run("run_1")).toMatchObject({ ...counted, calls: 2 });
+  expect(await records.port("run_1", "a")).toMatchObject({ tokensCached: 900 });
+});
+
+test("how long such a step takes is known from the plan's last runs, of its tenant alone", async () => {
+  const { database, records, lead } = await open();
+  const typical = (run: string) =>
+    records.steps.typicalMs(run, { kind: "implement", worker: "acp" });
+  for (const [run, tenant] of [
+    ["run_1", ""],
+    ["run_2", ""],
+    ["run_3", "t"],
+  ] as const) {
+    await records.create(aRun(run, { tenant }), []);
+    const lease = await lead(run);
+    const key = { run, port: "a", try: 1, kind: "implement" } as const;
+    const step = await records.steps.begin(lease, { ...key, worker: "acp" });
+    await records.write(lease, (tx) => records.steps.end(tx, step.id, { output: "made" }));
+  }
+  await database.query({
+    text: `update dure.plan_steps set
+      finished_at = started_at + case run when 'run_3' then 900 else 60 end * interval '1 second'`,
+  });
+  await records.create(aRun("run_4"), []);
+
+  expect(await typical("run_4")).toBe(60_000);
+  expect(await typical("run_3")).toBe(900_000);
+  expect(await records.steps.typicalMs("run_4", { kind: "test", worker: "acp" })).toBeUndefined();
+});
+
 test("a step that has ended stays as it ended", async () => {
   const { database, records, lead } = await open();
   await records.create(aRun("run_1"), []);
@@ -100,7 +151,14 @@ test("a step that has ended stays as it ended", async () => {
 
   const again = await records.steps.begin(lease, { ...key, worker: "another" });
   await records.write(lease, (tx) =>
-    records.steps.sign(tx, step.id, { progress: 0.5, task: "late", tokensIn: 9, log: "late" }),
+    records.steps.sign(tx, step.id, {
+      progress: 0.5,
+      task: "late",
+      tokensCached: 0,
+      tokensOut: 0,
+      tokensIn: 9,
+      log: "late",
+    }),
   );
 
   expect(again).toMatchObject({
@@ -114,6 +172,8 @@ test("a step that has ended stays as it ended", async () => {
     status: "done",
     task: "",
     log: "the end",
+    tokensCached: 0,
+    tokensOut: 0,
     tokensIn: 0,
   });
   expect(await database.query({ text: "select hook_hash from dure.plan_steps" })).toEqual([

@@ -134,8 +134,9 @@ export class RunRecords {
   }
 
   /** Adds what a worker has used; gives what all of the run have. */
-  async addUse(tx: Transaction, run: string, { input, output, calls }: Used): Promise<StoredUse> {
-    const [row] = await tx.query<UseRow>(sql.ADD_TOKENS, [run, input, output, calls]);
+  async addUse(tx: Transaction, run: string, used: Used): Promise<StoredUse> {
+    const { input, cached, output, calls } = used;
+    const [row] = await tx.query<UseRow>(sql.ADD_TOKENS, [run, input, output, calls, cached]);
     return useOf(row!);
   }
 
@@ -359,6 +360,22 @@ class StepRecords {
     );
   }
 
+  /**
+   * How long such a step takes, milliseconds: half of those that the plan's last runs have done took
+   * no longer. Undefined: there are none.
+   */
+  async typicalMs(
+    run: string,
+    { kind, worker }: Pick<PlanStep, "kind" | "worker">,
+  ): Promise<number | undefined> {
+    const [row] = await this.#database.query<{ ms: number | null }>(sql.TYPICAL_MS, [
+      run,
+      kind,
+      worker,
+    ]);
+    return row?.ms ?? undefined;
+  }
+
   /** Tries of a port that its pair has made. */
   async pairTries(run: string, port: string, tx?: Transaction): Promise<number> {
     const [row] = await (tx ?? this.#database).query<{ tries: number }>(sql.PAIR_TRIES, [
@@ -395,13 +412,17 @@ class StepRecords {
     await tx.query(sql.STEP_SESSION, [id, session]);
   }
 
-  /** A sign of a worker. `tokensIn`: of all starts of the step so far. */
+  /** A sign of a worker. Its tokens are those of all starts of the step so far. */
   async sign(
     tx: Transaction,
     id: number,
-    sign: { progress: number; task: string; tokensIn: number; log: string },
+    sign: Pick<PlanStep, "progress" | "task" | "tokensIn" | "tokensCached" | "tokensOut" | "log">,
   ): Promise<void> {
-    await tx.query(sql.STEP_SIGN, [id, sign.progress, sign.task, sign.tokensIn, tail(sign.log)]);
+    const { progress, task, tokensIn, tokensCached, tokensOut, log } = sign;
+    await tx.query(sql.STEP_SIGN, [
+      ...[id, progress, task, tokensIn, tail(log)],
+      ...[tokensCached, tokensOut],
+    ]);
   }
 
   async end(
@@ -410,6 +431,7 @@ class StepRecords {
     end: {
       output: unknown;
       tokensIn?: number | undefined;
+      tokensCached?: number | undefined;
       tokensOut?: number | undefined;
       log?: string | undefined;
     },
@@ -420,6 +442,7 @@ class StepRecords {
       end.tokensIn ?? null,
       end.tokensOut ?? null,
       end.log === undefined ? null : tail(end.log),
+      end.tokensCached ?? null,
     ]);
   }
 

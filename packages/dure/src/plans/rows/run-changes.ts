@@ -20,6 +20,7 @@ export interface PortChange {
   readonly addSpentMs?: number | undefined;
   readonly timeMs?: number | undefined;
   readonly addTokensIn?: number | undefined;
+  readonly addTokensCached?: number | undefined;
   readonly addTokensOut?: number | undefined;
   readonly tokensMost?: number | null | undefined;
   readonly hint?: string | null | undefined;

@@ -47,6 +47,7 @@ export const ADD_TOKENS = {
   name: "plan.add_tokens",
   text: `update dure.plan_runs set
       tokens_in = tokens_in + $2, tokens_out = tokens_out + $3, calls = calls + $4,
+      tokens_cached = tokens_cached + $5,
       updated_at = clock_timestamp()
     where id = $1
     returning tokens_in, tokens_out, tokens_most, calls, calls_most`,
@@ -122,6 +123,23 @@ export const TRIES_MADE = {
     where run = $1 and kind in ('implement', 'test', 'base', 'module')
     group by port`,
 };
+/** Of the newest runs of the same plan: as long as its steps are alike. */
+export const TYPICAL_MS = {
+  name: "plan.typical_ms",
+  text: `select percentile_cont(0.5) within group (order by took.ms) as ms
+    from (
+      select extract(epoch from s.finished_at - s.started_at) * 1000 as ms
+      from dure.plan_runs now
+      join dure.plan_runs r
+        on r.tenant = now.tenant and r.seq between now.seq - 100 and now.seq
+          and r.plan = now.plan
+      join dure.plan_steps s on s.run = r.id
+      where now.id = $1 and s.kind = $2 and s.worker = $3
+        and s.status = 'done' and s.starts = 1
+      order by s.id desc
+      limit 50
+    ) took`,
+};
 export const PAIR_TRIES = {
   name: "plan.pair_tries",
   text: `select count(*)::integer as tries
@@ -164,6 +182,7 @@ export const STEP_SIGN = {
   name: "plan.step_sign",
   text: `update dure.plan_steps set
       progress = greatest(progress, $2), task = $3, tokens_in = $4, log = $5,
+      tokens_cached = $6, tokens_out = $7,
       seen_at = clock_timestamp()
     where id = $1 and status = 'running'`,
 };
@@ -175,6 +194,7 @@ export const END_STEP = {
       tokens_in = coalesce($3, tokens_in),
       tokens_out = coalesce($4, tokens_out),
       log = coalesce($5, log),
+      tokens_cached = coalesce($6, tokens_cached),
       seen_at = clock_timestamp(), finished_at = clock_timestamp()
     where id = $1`,
 };

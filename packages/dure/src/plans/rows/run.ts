@@ -42,6 +42,8 @@ export interface PlanRun {
   readonly report: RunReport | null;
   readonly because: Because | null;
   readonly tokensIn: number;
+  /** Of the input what came from a provider's cache. */
+  readonly tokensCached: number;
   readonly tokensOut: number;
   /** Of the whole run; null: no bound but the team's. */
   readonly tokensMost: number | null;
@@ -76,6 +78,8 @@ export interface PlanPort {
   readonly spentMs: number;
   readonly timeMs: number;
   readonly tokensIn: number;
+  /** Of the input what came from a provider's cache. */
+  readonly tokensCached: number;
   readonly tokensOut: number;
   readonly tokensMost: number | null;
   readonly hint: string | null;
@@ -108,6 +112,8 @@ export interface PlanStep<Output = unknown> {
   readonly progress: number;
   readonly task: string;
   readonly tokensIn: number;
+  /** Of the input what came from a provider's cache. */
+  readonly tokensCached: number;
   readonly tokensOut: number;
   readonly output: Output | null;
   /** The end of what was printed and said. */
@@ -212,6 +218,8 @@ export interface StoredUse {
 /** What a worker has used; `calls` of its model, its start among them. */
 export interface Used {
   readonly input: number;
+  /** Of the input what came from a provider's cache. */
+  readonly cached: number;
   readonly output: number;
   readonly calls: number;
 }

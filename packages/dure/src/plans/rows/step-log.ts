@@ -11,7 +11,7 @@ import { bytesWords } from "../sandbox/memory-watch.ts";
 import type { Confinement, Sandbox, SandboxEnd } from "../sandbox/sandbox.ts";
 import type { RunInbox } from "./outcomes.ts";
 import { Concealer } from "../workers/concealer.ts";
-import type { TranscriptEntry } from "../workers/worker.ts";
+import type { TranscriptEntry, WorkerTokens } from "../workers/worker.ts";
 import { emit, type RunRecords } from "./records.ts";
 import { appendTranscript } from "./transcript-rows.ts";
 import type { PlanRun, PlanStep, Used } from "./run.ts";
@@ -44,14 +44,41 @@ export interface StepKey {
 }
 
 /** What signs of a worker have counted. */
-export interface Counted {
-  readonly tokens: number;
-  readonly calls: number;
+export type Counted = Used;
+
+export const NOTHING_COUNTED: Counted = { input: 0, cached: 0, output: 0, calls: 0 };
+
+/** What a worker has used, where it tells the sum alone: as input. Pure. */
+export function countedOf(tokens: WorkerTokens | undefined, calls: number, sum = 0): Counted {
+  if (tokens === undefined) return { ...NOTHING_COUNTED, input: sum, calls };
+  const { input, cached = 0, output } = tokens;
+
+  return { input, cached, output, calls };
+}
+
+/** Pure. */
+export function addCounted(one: Counted, other: Counted): Counted {
+  return {
+    input: one.input + other.input,
+    cached: one.cached + other.cached,
+    output: one.output + other.output,
+    calls: one.calls + other.calls,
+  };
+}
+
+/** What one has that another has not; of one kind it may be below zero. Pure. */
+export function lessCounted(one: Counted, other: Counted): Counted {
+  return {
+    input: one.input - other.input,
+    cached: one.cached - other.cached,
+    output: one.output - other.output,
+    calls: one.calls - other.calls,
+  };
 }
 
 export interface StepEnd<Output> {
   readonly output: Output;
-  readonly tokens?: { readonly input: number; readonly output: number } | undefined;
+  readonly tokens?: WorkerTokens | undefined;
   /** Of a worker's model; its start counts as one. */
   readonly calls?: number | undefined;
   /** What signs of the worker have counted of both. */
@@ -191,6 +218,7 @@ export class StepLog {
       await records.steps.end(tx, step.id, {
         output,
         tokensIn: tokens && step.tokensIn + tokens.input,
+        tokensCached: tokens && step.tokensCached + (tokens.cached ?? 0),
         tokensOut: tokens && step.tokensOut + tokens.output,
         log,
       });
@@ -243,7 +271,7 @@ export class StepLog {
   }
 
   /**
-   * A sign of the step's worker. `tokens`: what it has used in this start; `alsoWrite` writes in the
+   * A sign of the step's worker. `used`: what it has used in this start; `alsoWrite` writes in the
    * same transaction.
    */
   async sign(
@@ -252,15 +280,20 @@ export class StepLog {
       readonly progress: number;
       readonly task: string;
       readonly log: string;
-      readonly tokens: number;
+      readonly used: Omit<Counted, "calls">;
     },
     alsoWrite: (tx: Transaction) => Promise<void>,
     events: readonly RunEvent[],
   ): Promise<void> {
     const { records, lease, announce } = this.#parts;
-    const { tokens, ...words } = sign;
+    const { used, ...words } = sign;
     await records.write(lease, async (tx) => {
-      await records.steps.sign(tx, step.id, { ...words, tokensIn: step.tokensIn + tokens });
+      await records.steps.sign(tx, step.id, {
+        ...words,
+        tokensIn: step.tokensIn + used.input,
+        tokensCached: step.tokensCached + used.cached,
+        tokensOut: step.tokensOut + used.output,
+      });
       await alsoWrite(tx);
       await emit(tx, this.events(events));
     });
@@ -305,22 +338,13 @@ export class StepLog {
   }
 }
 
-/**
- * Of what a step has used that which no sign has counted yet. Pure; of one kind it may be below
- * zero, for signs know the sum alone.
- */
+/** Of what a step has used that which no sign has counted yet. Pure. */
 export function uncounted({
   tokens,
   calls = 0,
-  counted = { tokens: 0, calls: 0 },
+  counted = NOTHING_COUNTED,
 }: Pick<StepEnd<unknown>, "tokens" | "calls" | "counted">): Used | undefined {
-  if (!tokens) return undefined;
-
-  return {
-    input: tokens.input - counted.tokens,
-    output: tokens.output,
-    calls: calls - counted.calls,
-  };
+  return tokens && lessCounted(countedOf(tokens, calls), counted);
 }
 
 export function exitWords(end: SandboxEnd): string {

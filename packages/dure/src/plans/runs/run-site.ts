@@ -10,7 +10,7 @@ import type { NetworkFacts, NetworkPolicies } from "../network-needs.ts";
 import { assertLeavesSecrets } from "../own-secrets.ts";
 import { assertSafeWritable, placesOf } from "../safe-writable.ts";
 import type { MemberPlace } from "../agents/member-home.ts";
-import { variablesOf } from "../agents/trial.ts";
+import { variablesOf } from "../agents/given-variables.ts";
 import { variablesOfServers } from "../agents/mcp-servers.ts";
 import type { Port, WorkerSpec } from "../plan.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";

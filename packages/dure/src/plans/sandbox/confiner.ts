@@ -157,7 +157,8 @@ class ConfinedSandbox implements Sandbox {
         const policy = confinement.network ?? NO_NETWORK;
         const isTold = policy.kind !== "none" || typeof options.onRefusal === "string";
         const onRefused = isTold ? (host: string) => refused.note(host) : undefined;
-        wayOut = await openWayOut({ folder, policy, command, setting, onRefused });
+        const { models } = options;
+        wayOut = await openWayOut({ folder, policy, command, setting, onRefused, models });
       }
       enclosure = await this.#confiner.enclose(confinement, folder, wayOut?.folder);
       return await startTree({

@@ -23,6 +23,7 @@ import {
 import type { SandboxSetting } from "./sandbox.ts";
 import { endToEnd, say } from "./door-http.ts";
 import { callHook, HOOK_HOST, type HookWay } from "./hook-way.ts";
+import { callModel, MODELS_PATH, type ModelDesk, type ModelReach } from "./model-way.ts";
 
 /** Where the door stands inside. Short: a Unix socket takes 107 bytes. Source: unix(7). */
 export const DOOR_INSIDE = "/run/dure";
@@ -41,6 +42,8 @@ export interface EgressOrder {
   readonly folder: string;
   readonly policy: NetworkPolicy;
   readonly hook: HookWay | undefined;
+  /** Who sees to calls of models that come by the door. Absent: none do. */
+  readonly models?: ModelDesk | undefined;
   /** Told each host that the policy refuses. */
   readonly onRefused?: ((host: string) => void) | undefined;
   /** Who may connect. Absent: our own user. */
@@ -62,6 +65,8 @@ const HEAD_BYTES = 16_384;
 /** Milliseconds until a head is there, and until a connection is made. */
 const HEAD_MS = 10_000;
 const CONNECT_MS = 15_000;
+const NO_UPGRADE =
+  "HTTP/1.1 426 Upgrade Required\r\nupgrade: HTTP/1.1\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
 /** The status of what the policy does not allow. A host that is not found is another matter. */
 const REFUSED = 403;
 /**
@@ -103,7 +108,12 @@ export async function openEgressProxy(order: EgressOrder): Promise<EgressProxy> 
     (message: IncomingMessage, response: ServerResponse) =>
       void answer(order, message, response, keep),
   );
-  server.on("upgrade", (_message: IncomingMessage, socket: Socket) => socket.destroy());
+  // Some agents try a web socket to their model first, and then do without it.
+  server.on(
+    "upgrade",
+    (_message: IncomingMessage, socket: Socket) =>
+      void socket.on("error", () => socket.destroy()).end(NO_UPGRADE),
+  );
   server.on("clientError", (_error: Error, socket: Duplex) => socket.destroy());
 
   const opened = await listen(server, order);
@@ -199,6 +209,10 @@ async function answer(
 ): Promise<void> {
   response.on("error", () => response.destroy());
   const url = message.url ?? "";
+  if (order.models && url.startsWith(MODELS_PATH)) {
+    const called = callModel(modelReach(order, order.models, keep), message, response);
+    return called.catch((error: unknown) => say(response, 502, messageOf(error)));
+  }
   const isWhole = /^http:\/\//i.test(url);
   const target = targetOfUrl(isWhole ? url : `http://${message.headers.host ?? ""}${url}`);
   if (target?.host === HOOK_HOST) return callHook(order, message, response);
@@ -225,6 +239,18 @@ async function answer(
   });
   response.on("close", () => asked.destroy());
   message.pipe(asked);
+}
+
+/** Each call of a model is decided about, and logged, as any other request. */
+function modelReach(order: EgressOrder, desk: ModelDesk, keep: Tunnel["keep"]): ModelReach {
+  const { logger } = order.setting;
+  return {
+    desk,
+    keep,
+    way: (target) => wayTo(order, target),
+    refused: (because) =>
+      logger.warn({ allowed: false, because }, `a worker called a model: refused, ${because}`),
+  };
 }
 
 type ConnectionWay =

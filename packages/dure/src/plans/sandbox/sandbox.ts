@@ -14,6 +14,7 @@ import { memoryOfWorkers } from "./memory-watch.ts";
 import { openNamespaces } from "./namespaces.ts";
 import { openOtherUser } from "./other-user.ts";
 import { bootId, endTree } from "./processes.ts";
+import type { ModelDesk } from "./model-way.ts";
 import type { NetworkPolicy, NetworkTarget } from "./network.ts";
 import { proveConfinement, UNPROVEN, type Promises } from "./proof.ts";
 import { softwareOf, type Software } from "./software.ts";
@@ -133,6 +134,8 @@ export interface SpawnOptions {
   readonly signal?: AbortSignal | undefined;
   /** What follows from a host that its policy refuses. Default: it is told so, and goes on. */
   readonly onRefusal?: OnRefusal | undefined;
+  /** Who sees to its calls of models that come by dure's door. Default: there is no such door. */
+  readonly models?: ModelDesk | undefined;
 }
 
 /**

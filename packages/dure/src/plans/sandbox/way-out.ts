@@ -1,6 +1,7 @@
 import path from "node:path";
 import { DOOR_INSIDE, openEgressProxy, SOCKET_NAME } from "./egress-proxy.ts";
 import { HOOK_HOST, type HookWay } from "./hook-way.ts";
+import type { ModelDesk } from "./model-way.ts";
 import { parseHost, type NetworkPolicy } from "./network.ts";
 import type { SandboxCommand, SandboxSetting } from "./sandbox.ts";
 
@@ -23,7 +24,8 @@ export interface WayOut {
  * ip_local_port_range, 32768–60999.
  */
 const PROXY_PORT = 61_080;
-const PROXY = `http://127.0.0.1:${PROXY_PORT}`;
+/** dure's egress proxy, as processes inside reach it. */
+export const PROXY = `http://127.0.0.1:${PROXY_PORT}`;
 /**
  * What programs look at to find a proxy. Source: curl(1), Node.js NODE_USE_ENV_PROXY, npm config.
  */
@@ -66,6 +68,7 @@ interface WayOutOrder {
   readonly setting: SandboxSetting;
   /** Told each host that the policy refuses; then a process without a network has a proxy too. */
   readonly onRefused?: ((host: string) => void) | undefined;
+  readonly models?: ModelDesk | undefined;
 }
 
 /** Undefined for a process without a network. */
@@ -75,6 +78,7 @@ export async function openWayOut({
   command,
   setting,
   onRefused,
+  models,
 }: WayOutOrder): Promise<WayOut | undefined> {
   const hook = hookOf(command.env);
   const hasNone = policy.kind === "none";
@@ -85,6 +89,7 @@ export async function openWayOut({
     policy,
     hook,
     onRefused,
+    models: hasNone ? undefined : models,
     user: setting.user,
     setting,
   });

@@ -167,6 +167,8 @@ export class AcpSession {
     const calls = this.#updates.takeCalls();
 
     const estimate = this.#updates.takeEstimate();
+    // Each of its calls was told, and is counted.
+    if (this.#updates.tellsCalls) return undefined;
 
     return usageIn(answer, { ofLastCall: this.#options.usageOfLastCall, calls }) ?? estimate;
   }

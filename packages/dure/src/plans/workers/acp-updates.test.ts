@@ -145,3 +145,68 @@ test("a call whose end is not told is still in the transcript", () => {
 
   expect(entries.map(({ kind }) => kind)).toEqual(["tool", "message"]);
 });
+
+/** What is counted of these updates. */
+function usedBy(updates: readonly SessionNotification["update"][]) {
+  const used = { calls: 0, input: 0, output: 0 };
+  const more = ({ input, output }: { input: number; output: number }): void => {
+    used.input += input;
+    used.output += output;
+  };
+  const report: Partial<WorkerReport> = {
+    note: () => {},
+    say: () => {},
+    progress: () => {},
+    costs: () => {},
+    used: (tokens) => {
+      used.calls += 1;
+      more(tokens);
+    },
+    usedMore: more,
+  };
+  const taken = new AcpUpdates(report as WorkerReport, {
+    edit: () => {},
+    output: () => {},
+    tree: "/tree",
+  });
+  for (const update of updates) taken.take({ sessionId: "s", update });
+
+  return used;
+}
+
+const spoke = (text: string) =>
+  ({ sessionUpdate: "agent_message_chunk", content: { type: "text", text } }) as const;
+const held = (used: number, more: object = {}) =>
+  ({ sessionUpdate: "usage_update", used, size: 200_000, ...more }) as const;
+const began = (toolCallId: string) =>
+  ({ sessionUpdate: "tool_call", toolCallId, title: "Bash" }) as const;
+const toolOver = (toolCallId: string) =>
+  ({ sessionUpdate: "tool_call_update", toolCallId, status: "completed" }) as const;
+
+test("Claude tells its window at the begin and the end of a call, and at last: each call counts once", () => {
+  const cost = { amount: 0.01, currency: "USD" };
+  const used = usedBy([
+    ...[held(1_001), spoke("Looking."), began("1"), held(1_050), toolOver("1")],
+    ...[held(1_101), spoke("Done."), held(1_150), held(1_150, { cost })],
+  ]);
+
+  expect(used).toEqual({ calls: 2, input: 1_001 + 1_101, output: 49 + 49 });
+});
+
+test("an agent that tells its window once for each call, after its tool, counts each call once", () => {
+  const used = usedBy([
+    ...[spoke("Looking."), began("1"), toolOver("1"), held(1_050)],
+    ...[spoke("And more."), began("2"), toolOver("2"), held(1_100)],
+    ...[spoke("Done."), held(1_150)],
+  ]);
+
+  expect(used).toMatchObject({ input: 1_050 + 1_100 + 1_150, calls: 3 });
+});
+
+test("Qwen Code tells each call beside its words: that is what counts", () => {
+  const usage = { inputTokens: 1_000, outputTokens: 50, cachedReadTokens: 900, totalTokens: 1_050 };
+  const told = { ...spoke(""), _meta: { usage } };
+  const used = usedBy([spoke("Looking."), began("1"), told, toolOver("1"), spoke("Done."), told]);
+
+  expect(used).toEqual({ calls: 2, input: 2_000, output: 100 });
+});

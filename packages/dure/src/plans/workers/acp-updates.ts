@@ -10,6 +10,7 @@ import type {
 } from "@agentclientprotocol/sdk";
 import { askedTool } from "./acp-permission.ts";
 import type { WorkerReport } from "./worker-run.ts";
+import { usageOfPiece } from "./acp-usage.ts";
 import { MAX_SUMMARY, type WorkerCost, type WorkerResult, type TranscriptEntry } from "./worker.ts";
 import { estimateTokens } from "../../models/prices.ts";
 import { isObject } from "../../kernel/json.ts";
@@ -36,8 +37,14 @@ export class AcpUpdates {
   #isInCall = false;
   /** Something came of its model: words, thoughts, a tool call. */
   #hasWorked = false;
-  /** Since the last count of its window a call of its model has been heard. */
-  #isNewCall = true;
+  /** What its window held, as it was counted for the call that is heard; undefined: not yet. */
+  #window: number | undefined;
+  /** Its model has said something since its window was told. */
+  #hasSpoken = false;
+  /** The call that has ended with its tool is told behind it. */
+  #owesWindow = false;
+  /** The agent tells each of its calls. */
+  #tellsCalls = false;
 
   constructor(
     report: WorkerReport,
@@ -61,6 +68,11 @@ export class AcpUpdates {
     return this.#hasWorked;
   }
 
+  /** Whether what was counted on the way is what its calls used. */
+  get tellsCalls(): boolean {
+    return this.#tellsCalls;
+  }
+
   /** A turn begins with this prompt. */
   asked(prompt: string): void {
     this.#estimate.read(prompt);
@@ -77,7 +89,7 @@ export class AcpUpdates {
     this.#count(this.#estimate.end());
     const calls = this.#calls;
     this.#calls = 0;
-    this.#isInCall = false;
+    this.#endCall();
 
     return calls;
   }
@@ -86,6 +98,7 @@ export class AcpUpdates {
     if (this.isReplay) return;
     switch (update.sessionUpdate) {
       case "agent_message_chunk":
+        if (this.#heardUsage(update)) return;
         this.#heardWords("message", update.content);
         return;
       case "agent_thought_chunk":
@@ -106,11 +119,7 @@ export class AcpUpdates {
         this.#heardPlan(update.entries);
         return;
       case "usage_update":
-        // What stands in its window: each call of its model reads all of it again. The end of the
-        // turn may tell the sum.
-        this.#estimate.told();
-        if (this.#isNewCall) this.#report.used({ input: update.used, output: 0 });
-        this.#isNewCall = false;
+        this.#heardWindow(update.used);
         if (update.cost) this.#report.costs(costOf(update.cost));
 
         return;
@@ -134,7 +143,7 @@ export class AcpUpdates {
       this.#estimate.read(text);
     }
     if (update.rawInput !== undefined) this.#estimate.heard(JSON.stringify(update.rawInput));
-    if (update.status === "completed" || update.status === "failed") this.#isInCall = false;
+    if (update.status === "completed" || update.status === "failed") this.#endCall();
   }
 
   #heardPlan(entries: readonly PlanEntry[]): void {
@@ -172,7 +181,48 @@ export class AcpUpdates {
 
   #heardModel(): void {
     this.#hasWorked = true;
-    this.#isNewCall = true;
+    this.#hasSpoken = true;
+  }
+
+  /** What its model says next is of another call. */
+  #endCall(): void {
+    this.#owesWindow = this.#isInCall && this.#window === undefined;
+    this.#isInCall = false;
+    this.#window = undefined;
+  }
+
+  /**
+   * What stands in its window: each call of its model reads all of it again. Some agents tell it at
+   * the beginning of a call, and again when it has grown by the answer. The end of the turn may tell
+   * the sum.
+   */
+  #heardWindow(used: number): void {
+    this.#estimate.told();
+    if (this.#tellsCalls || !Number.isFinite(used) || used <= 0) return;
+    // Words make it grow; where they did not, they were of a call that began anew.
+    if (this.#hasSpoken && used <= (this.#window ?? 0)) this.#endCall();
+    this.#hasSpoken = false;
+    if (this.#owesWindow && !this.#isInCall) {
+      this.#owesWindow = false;
+      return this.#report.used({ input: used, output: 0 });
+    }
+    const before = this.#window;
+    if (!this.#isInCall) this.#calls++;
+    this.#isInCall = true;
+    this.#window = Math.max(used, before ?? 0);
+    if (before === undefined) this.#report.used({ input: used, output: 0 });
+    else if (used > before) this.#report.usedMore({ input: 0, output: used - before });
+  }
+
+  /** Whether a piece of its words tells what a call has used, and nothing else. */
+  #heardUsage(update: { readonly content: ContentBlock }): boolean {
+    const tokens = usageOfPiece(update);
+    if (tokens === undefined) return false;
+    this.#estimate.told();
+    this.#tellsCalls = true;
+    this.#report.used(tokens);
+
+    return update.content.type === "text" && update.content.text === "";
   }
 
   /** An edit is a claim when it has ended well; one that failed or was refused is none. */

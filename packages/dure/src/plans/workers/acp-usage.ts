@@ -21,6 +21,23 @@ const quota = z.object({
   }),
 });
 
+/** How Qwen Code tells each call, beside a piece of its words. Seen with 0.24.4. */
+const piece = z.object({
+  _meta: z.object({
+    usage: z.object({ inputTokens: count, outputTokens: count, cachedReadTokens: count }),
+  }),
+});
+
+/** What one call used, where a piece of the agent's words tells it. What was cached is in the input. Pure. */
+export function usageOfPiece(update: unknown): AcpTokens | undefined {
+  const read = piece.safeParse(update);
+  if (!read.success) return undefined;
+  const { inputTokens = 0, outputTokens = 0, cachedReadTokens = 0 } = read.data._meta.usage;
+  if (inputTokens + outputTokens === 0) return undefined;
+
+  return { input: inputTokens, cached: cachedReadTokens, output: outputTokens };
+}
+
 type AcpTokens = WorkerResult["tokens"];
 
 /** Of two turns. Undefined: neither says it. Pure. */
@@ -31,7 +48,14 @@ export function addUsage(
   if (!one || !other) return one ?? other;
   const isEstimate = one.isEstimate === true || other.isEstimate === true ? true : undefined;
 
-  return { input: one.input + other.input, output: one.output + other.output, isEstimate };
+  const cached = (one.cached ?? 0) + (other.cached ?? 0);
+
+  return {
+    input: one.input + other.input,
+    cached,
+    output: one.output + other.output,
+    isEstimate,
+  };
 }
 
 /** How to read what an agent tells at the end of its turn. */
@@ -54,7 +78,10 @@ export function usageIn(
   if (tokens === undefined || tokens.input + tokens.output === 0) return undefined;
   if (!ofLastCall || calls <= 1) return tokens;
 
-  return { input: tokens.input * calls, output: tokens.output * calls, isEstimate: true };
+  const { input, cached = 0, output } = tokens;
+  const all = { input: input * calls, cached: cached * calls, output: output * calls };
+
+  return { ...all, isEstimate: true };
 }
 
 function usageTold(answer: PromptResponse): AcpTokens | undefined {
@@ -65,6 +92,7 @@ function usageTold(answer: PromptResponse): AcpTokens | undefined {
 
   return {
     input: inputTokens + cachedReadTokens + cachedWriteTokens,
+    cached: cachedReadTokens,
     output: outputTokens + thoughtTokens,
   };
 }

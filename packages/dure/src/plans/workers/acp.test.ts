@@ -221,8 +221,8 @@ test("its tokens are what its answer says, else what each of its calls had in it
     (await workOn(agent(), { ...place.assignment, prompt: order({ windows, ...more }) })).result
       .tokens;
 
-  expect(await used({})).toEqual({ input: 30 * 1_280, output: 0 });
-  expect(await used({ usage })).toEqual({ input: 1_300, output: 70 });
+  expect(await used({})).toEqual({ input: 30 * 1_280, cached: 0, output: 0 });
+  expect(await used({ usage })).toEqual({ input: 1_300, cached: 400, output: 70 });
 });
 
 test("calls of an agent that tells no tokens are reckoned by what was said, and bound by it", async () => {

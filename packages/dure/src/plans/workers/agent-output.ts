@@ -8,6 +8,8 @@ const MAX_LINE = 8_000_000;
 /** Calls whose tokens may be told again in a later line. */
 const MAX_CALLS = 200;
 
+const NOTHING: Tokens = { input: 0, output: 0 };
+
 /** What an agent tells is handed on to these. */
 export interface AgentListeners {
   /** What its tools printed, and its own words. */
@@ -23,8 +25,8 @@ export class AgentOutput {
   readonly #on: AgentListeners;
   /** Calls by their ids, newest last. */
   readonly #calls = new Map<string, Tokens>();
-  #counted: Tokens = { input: 0, output: 0 };
-  #sum: Tokens = { input: 0, output: 0 };
+  #counted: Tokens = NOTHING;
+  #sum: Tokens = NOTHING;
   #rest = "";
   #said = "";
   #isAfterTool = false;
@@ -51,8 +53,9 @@ export class AgentOutput {
   get tokens(): Tokens | undefined {
     const input = Math.max(this.#counted.input, this.#sum.input);
     const output = Math.max(this.#counted.output, this.#sum.output);
+    const cached = Math.max(this.#counted.cached ?? 0, this.#sum.cached ?? 0);
 
-    return input + output > 0 ? { input, output } : undefined;
+    return input + output > 0 ? { input, cached, output } : undefined;
   }
 
   /** Takes output in pieces. */
@@ -94,6 +97,7 @@ export class AgentOutput {
       case "sum":
         this.#hasWorked = this.#hasWorked || one.tokens.input + one.tokens.output > 0;
         this.#sum = one.tokens;
+        this.#countSum();
         if (one.usd !== undefined) this.#report.costs({ amount: one.usd, currency: "USD" });
 
         return;
@@ -122,18 +126,35 @@ export class AgentOutput {
     if (usd !== undefined && (id === undefined || !this.#calls.has(id))) {
       this.#report.costs({ amount: (this.#report.cost?.amount ?? 0) + usd, currency: "USD" });
     }
-    const before = (id === undefined ? undefined : this.#calls.get(id)) ?? { input: 0, output: 0 };
+    const before = (id === undefined ? undefined : this.#calls.get(id)) ?? NOTHING;
     const more = {
       input: Math.max(0, tokens.input - before.input),
+      cached: Math.max(0, (tokens.cached ?? 0) - (before.cached ?? 0)),
       output: Math.max(0, tokens.output - before.output),
     };
+    const isNew = id === undefined || !this.#calls.has(id);
     if (id !== undefined) this.#remember(id, tokens);
     if (more.input + more.output === 0) return;
     this.#counted = {
       input: this.#counted.input + more.input,
+      cached: (this.#counted.cached ?? 0) + more.cached,
       output: this.#counted.output + more.output,
     };
-    this.#report.used(more);
+    if (isNew) this.#report.used(more);
+    else this.#report.usedMore(more);
+  }
+
+  /** What the sum has more than its calls: those that were not told. */
+  #countSum(): void {
+    const { input, cached = 0, output } = this.tokens ?? NOTHING;
+    const before = this.#counted;
+    const more = {
+      input: input - before.input,
+      cached: cached - (before.cached ?? 0),
+      output: output - before.output,
+    };
+    this.#counted = { input, cached, output };
+    if (more.input + more.output > 0) this.#report.usedMore(more);
   }
 
   #remember(id: string, tokens: Tokens): void {

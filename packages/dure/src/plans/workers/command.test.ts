@@ -34,7 +34,7 @@ test("a program gets its prompt, its names and its folders, and its last words a
         " \ndone",
       ),
     claimedFiles: [],
-    tokens: { input: 0, output: 0 },
+    tokens: { input: 0, cached: 0, output: 0 },
   });
   expect(await readFile(join(place.tree, "prompts.txt"), "utf8")).toBe(
     "Mend the login.\nMend the login.\nMend the login.",
@@ -234,7 +234,7 @@ test("an agent that prints its turn has its words as summary, tools as entries, 
     summary: "Done.",
     claimedFiles: [],
     // The sum that it tells is less than its calls.
-    tokens: { input: 2_000, output: 100 },
+    tokens: { input: 2_000, cached: 0, output: 100 },
     cost: { amount: 0.015, currency: "USD" },
   });
   const entries = events.flatMap((event) => (event.type === "entry" ? [event.entry] : []));

@@ -80,6 +80,13 @@ function wholeEvent(event: WorkerEvent, concealer: Concealer): WorkerEvent {
       return { ...event, path: concealer.conceal(event.path) };
     case "result":
       return { ...event, result: wholeResult(event.result, concealer) };
+    case "provider": {
+      const { trouble } = event;
+      return {
+        ...event,
+        trouble: trouble && { ...trouble, says: concealer.conceal(trouble.says) },
+      };
+    }
     case "cost":
     case "session":
       return event;

@@ -1,7 +1,10 @@
 import type { Clock } from "../../kernel/clock.ts";
 import { DureError } from "../../kernel/errors.ts";
 import type { WorkerScope, ScopeReason } from "../scope.ts";
+import type { CallListener, SeenCall } from "../calls/model-desk.ts";
+import type { ProviderTrouble } from "../calls/provider-trouble.ts";
 import { headOf } from "./bounded-text.ts";
+import { isForGood, troubleEnd, withTrouble } from "./provider-end.ts";
 import { asFailure, endsTry, workerError } from "./worker-error.ts";
 import {
   MAX_SAID,
@@ -12,6 +15,7 @@ import {
   type WorkerCost,
   type WorkerEvent,
   type WorkerResult,
+  type WorkerTokens,
 } from "./worker.ts";
 
 /** Between two signs of life, milliseconds. Source: docs/spec/plans §6: at least every 10 s. */
@@ -49,6 +53,7 @@ export async function* runWorker(
   signal.addEventListener("abort", pass, { once: true });
   const stopBeating = clock.every(BEAT_MS, () => report.beat());
   const { shared } = assignment.limits;
+  const stopListening = assignment.calls?.listen(report);
   const stopWatching = shared?.onUsedUp((of) => report.stop(nothingLeft(of)));
   const working = shared !== undefined && shared.left <= 0 ? refused() : begun(report, work);
   const settled = working.then(
@@ -63,6 +68,7 @@ export async function* runWorker(
   } finally {
     stopBeating();
     stopWatching?.();
+    stopListening?.();
     signal.removeEventListener("abort", pass);
     if (!report.result) {
       report.stop(new DureError("WORKER_FAILED", "The worker has no reader any more."));
@@ -77,19 +83,27 @@ export type WorkerRunEnd = Omit<WorkerResult, "tokens"> & {
 };
 
 /** What the frame needs to know of an assignment. */
-type WatchedAssignment = Pick<Assignment, "stopAtViolation" | "requestAccess" | "limits"> & {
+type WatchedAssignment = Pick<
+  Assignment,
+  "stopAtViolation" | "requestAccess" | "limits" | "calls"
+> & {
   readonly scope?: Pick<WorkerScope, "onViolation">;
 };
 
 /** What a worker says of what it does. */
-export class WorkerReport {
+export class WorkerReport implements CallListener {
   /**
    * Aborts on an abort from outside, at the last violation, when tokens are used up. Its reason
    * says which.
    */
   readonly signal: AbortSignal;
-  readonly tokens = { input: 0, output: 0 };
+  #tokens: TokenCounts = { input: 0, cached: 0, output: 0 };
+  #isEstimate = false;
   #calls = 0;
+  /** Calls that have passed dure's door count, and nothing that the worker says of its calls. */
+  #isSeen = false;
+  #served = 0;
+  #trouble: ProviderTrouble | undefined;
   result: WorkerResult | undefined;
   /** What ended the work and says nothing of it: see `endsTry`. */
   fault: { readonly error: unknown } | undefined;
@@ -103,6 +117,7 @@ export class WorkerReport {
     progress: 0,
     currentTask: "starting",
     tokensUsed: 0,
+    tokens: this.#tokens,
     callsMade: 0,
   };
   #cost: WorkerCost | undefined;
@@ -172,16 +187,52 @@ export class WorkerReport {
     if (text.trim() !== "") this.#put({ type: "said", text: headOf(text, MAX_SAID) });
   }
 
-  /** Tokens of one model call. Stops the worker when they are more than it may use. */
-  used(tokens: { readonly input: number; readonly output: number }): void {
-    this.tokens.input += tokens.input;
-    this.tokens.output += tokens.output;
-    this.#calls += 1;
+  /** Tokens of one model call, as its worker tells it. */
+  used(tokens: WorkerTokens): void {
+    if (!this.#isSeen) this.#count(tokens, 1);
+  }
+
+  /** More tokens of the call that was told last. */
+  usedMore(tokens: WorkerTokens): void {
+    if (!this.#isSeen) this.#count(tokens, 0);
+  }
+
+  // What passes dure's door.
+
+  began(): void {
+    this.#isSeen = true;
+    this.#alive = true;
+  }
+
+  seen({ tokens, isEstimate }: SeenCall): void {
+    this.#served += 1;
+    this.#isEstimate ||= isEstimate;
+    this.#count(tokens, 1);
+  }
+
+  trouble(trouble: ProviderTrouble | undefined): void {
+    this.#trouble = trouble;
+    this.#put({ type: "provider", trouble });
+    if (trouble && isForGood(trouble)) this.stop(troubleEnd(trouble));
+  }
+
+  usedUp(): void {
+    this.stop(nothingLeft());
+  }
+
+  /** Stops the worker when it has used more than it may. */
+  #count(tokens: WorkerTokens, calls: number): void {
+    this.#tokens = {
+      input: this.#tokens.input + tokens.input,
+      cached: this.#tokens.cached + (tokens.cached ?? 0),
+      output: this.#tokens.output + tokens.output,
+    };
+    this.#calls += calls;
     this.#progress = { ...this.#progress, ...this.#use };
     // Told at once: when this process dies, nothing else knows what was paid.
     this.#put(this.#progress);
     const { tokens: bound, shared } = this.#assignment.limits;
-    shared?.add(tokens.input + tokens.output, 1);
+    shared?.add(tokens.input + tokens.output, calls);
     if (bound !== undefined && this.tokensUsed > bound) {
       this.stop(
         workerError("WORKER_TOKENS", `The worker used ${this.tokensUsed} tokens of ${bound}.`),
@@ -197,15 +248,24 @@ export class WorkerReport {
   /** What its calls have cost in all, as far as is known now. */
   costs(cost: WorkerCost | undefined): void {
     this.#cost = cost;
-    if (cost) this.#put({ type: "cost", cost, tokens: { ...this.tokens } });
+    if (cost) this.#put({ type: "cost", cost, tokens: this.#tokens });
   }
 
   get tokensUsed(): number {
-    return this.tokens.input + this.tokens.output;
+    return this.#tokens.input + this.#tokens.output;
   }
 
-  get #use(): { readonly tokensUsed: number; readonly callsMade: number } {
-    return { tokensUsed: this.tokensUsed, callsMade: this.#calls };
+  get #use() {
+    return {
+      tokensUsed: this.tokensUsed,
+      tokens: this.#tokens,
+      callsMade: this.#calls,
+      callsUnderWay: this.#assignment.calls?.underWay,
+    };
+  }
+
+  get #counted(): WorkerResult["tokens"] {
+    return this.#isEstimate ? { ...this.#tokens, isEstimate: true } : this.#tokens;
   }
 
   /**
@@ -283,7 +343,9 @@ export class WorkerReport {
   end(result: WorkerRunEnd): void {
     // Work that ended although it was stopped, at its last violation for instance, has failed.
     if (this.signal.aborted) return this.fail(this.signal.reason);
-    this.#finish({ ...result, tokens: result.tokens ?? this.tokens, cost: this.cost });
+    if (this.#trouble && this.#served === 0) return this.fail(troubleEnd(this.#trouble));
+    const told = this.#isSeen ? undefined : result.tokens;
+    this.#finish({ ...result, tokens: told ?? this.#counted, cost: this.cost });
   }
 
   fail(error: unknown): void {
@@ -292,12 +354,16 @@ export class WorkerReport {
       this.fault = { error: reason };
       return this.#wake();
     }
-    const { code, message, hint, until } = asFailure(reason);
+    const isStopped = this.signal.aborted;
+    const failure = asFailure(reason);
+    const { code, message, hint, until } = isStopped
+      ? failure
+      : withTrouble(failure, this.#trouble);
     this.#finish({
       status: "failed",
       summary: message,
       claimedFiles: [],
-      tokens: this.tokens,
+      tokens: this.#counted,
       cost: this.cost,
       error: { code, message: headOf(message, MAX_SAID), hint, until },
     });
@@ -338,6 +404,12 @@ export class WorkerReport {
   get clock(): Clock {
     return this.#clock;
   }
+}
+
+interface TokenCounts {
+  readonly input: number;
+  readonly cached: number;
+  readonly output: number;
 }
 
 function nothingLeft(of: "tokens" | "calls" = "tokens"): DureError {

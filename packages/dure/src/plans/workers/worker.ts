@@ -1,4 +1,6 @@
 import type { Confinement, WorkerIdentity, Sandbox, SandboxCommand } from "../sandbox/sandbox.ts";
+import type { CallPay, CallGate, ModelCalls } from "../calls/model-desk.ts";
+import type { ProviderTrouble } from "../calls/provider-trouble.ts";
 import type { WorkerScope, ScopeReason } from "../scope.ts";
 import type { WorkerSpec } from "../plan.ts";
 import type { TestFeedback } from "../../wire/runs.ts";
@@ -55,6 +57,13 @@ export interface Assignment {
     readonly shared?: SharedTokens | undefined;
   };
   /**
+   * Calls of its models that pass dure's door: they are counted there, whatever it says of them.
+   * Absent: what it says counts.
+   */
+  readonly calls?: ModelCalls | undefined;
+  /** Who pays for calls that pass the door. */
+  readonly pay?: CallPay | undefined;
+  /**
    * Its port waits rightly from now on, which takes nothing of the port's time. Absent: it waits for
    * no model that is away, because another worker waits for its answer.
    */
@@ -75,7 +84,7 @@ export interface Assignment {
 }
 
 /** What several workers use together: tokens of models, and calls of them. */
-export interface SharedTokens {
+export interface SharedTokens extends Partial<CallGate> {
   /** Tokens for all of them; below zero where the last call took more. 0: no call is left. */
   readonly left: number;
   /** Counts calls of models that were made, or starts of workers. */
@@ -119,14 +128,20 @@ export type WorkerEvent =
       readonly progress: number;
       readonly currentTask: string;
       readonly tokensUsed: number;
+      /** The same by kind. Absent: all counts as input. */
+      readonly tokens?: WorkerTokens | undefined;
       /** Of its model; its start counts as one. */
       readonly callsMade: number;
+      /** Calls of its models whose answer is not there yet, where that is known. */
+      readonly callsUnderWay?: number | undefined;
     }
+  /** What keeps its provider from it; undefined: its provider serves it again. */
+  | { readonly type: "provider"; readonly trouble: ProviderTrouble | undefined }
   /** What its calls have cost so far, as its agent tells it. `tokens`: those of them. */
   | {
       readonly type: "cost";
       readonly cost: WorkerCost;
-      readonly tokens: { readonly input: number; readonly output: number };
+      readonly tokens: WorkerTokens;
     }
   /** The conversation that its agent has. `isResumed`: it goes on with an earlier one. */
   | { readonly type: "session"; readonly id: string; readonly isResumed: boolean }
@@ -168,9 +183,7 @@ export interface WorkerResult {
   readonly summary: string;
   /** What the worker says it changed; what it did change is for git to say. */
   readonly claimedFiles: readonly string[];
-  readonly tokens: {
-    readonly input: number;
-    readonly output: number;
+  readonly tokens: WorkerTokens & {
     /** It was not told for all calls. Absent: it was. */
     readonly isEstimate?: boolean | undefined;
   };
@@ -181,6 +194,14 @@ export interface WorkerResult {
   readonly error?: WorkerError | undefined;
   /** What a tester found, in its own words; the acceptance command decides. */
   readonly feedback?: TestFeedback | undefined;
+}
+
+/** What calls of models have used. */
+export interface WorkerTokens {
+  readonly input: number;
+  /** Of the input what came from the provider's cache, where that is known. */
+  readonly cached?: number | undefined;
+  readonly output: number;
 }
 
 export interface WorkerCost {

@@ -15,7 +15,11 @@ const item = z.discriminatedUnion("type", [
   }),
   z.object({ type: z.literal("file_change"), changes: z.array(z.unknown()).catch([]).default([]) }),
 ]);
-const usage = z.object({ input_tokens: count, output_tokens: count });
+const usage = z.object({
+  input_tokens: count,
+  cached_input_tokens: count,
+  output_tokens: count,
+});
 const line = z.discriminatedUnion("type", [
   z.object({ type: z.literal("thread.started") }),
   z.object({ type: z.literal("turn.started") }),
@@ -80,5 +84,6 @@ function doneOf(given: unknown): readonly Printed[] {
 
 /** Its input holds what was cached, its output what was thought. */
 function sumOf(used: z.infer<typeof usage>): Printed {
-  return { kind: "sum", tokens: { input: used.input_tokens, output: used.output_tokens } };
+  const { input_tokens: input, cached_input_tokens: cached, output_tokens: output } = used;
+  return { kind: "sum", tokens: { input, cached, output } };
 }

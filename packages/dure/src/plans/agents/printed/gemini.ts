@@ -6,7 +6,7 @@ import { count, entry, shown, words, type Printed } from "./printed.ts";
  * alone.
  */
 
-const stats = z.object({ input_tokens: count, output_tokens: count });
+const stats = z.object({ input_tokens: count, cached: count, output_tokens: count });
 const problem = z.object({ message: words }).catch({ message: "" });
 const line = z.discriminatedUnion("type", [
   z.object({ type: z.literal("init") }),
@@ -58,7 +58,7 @@ function endOf(said: {
   const { error, stats: used } = said;
   const printed: Printed[] = error === undefined ? [] : [{ kind: "trouble", text: error.message }];
   if (used === undefined) return printed;
-  const tokens = { input: used.input_tokens, output: used.output_tokens };
+  const tokens = { input: used.input_tokens, cached: used.cached, output: used.output_tokens };
 
   return [...printed, { kind: "sum", tokens }];
 }

@@ -67,7 +67,11 @@ function callOf(step: {
   return {
     kind: "call",
     id: step.id === "" ? undefined : step.id,
-    tokens: { input: input + cache.read + cache.write, output: output + reasoning },
+    tokens: {
+      input: input + cache.read + cache.write,
+      cached: cache.read,
+      output: output + reasoning,
+    },
     usd: step.cost,
   };
 }

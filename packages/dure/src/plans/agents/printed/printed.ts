@@ -4,6 +4,8 @@ import type { TranscriptEntry } from "../../workers/worker.ts";
 /** What calls of models used, as the one who made them tells it. */
 export interface Tokens {
   readonly input: number;
+  /** Of the input, where that is told. */
+  readonly cached?: number | undefined;
   readonly output: number;
 }
 
