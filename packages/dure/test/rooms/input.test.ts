@@ -141,9 +141,10 @@ describe("what people may write", { timeout: 60_000 }, () => {
   });
 
   test("a name with invisible characters in it mentions its agent; one right behind the sign takes it back", async () => {
-    const { say, get } = await startStage();
+    const { say, get, team } = await startStage();
 
     const named = await say({ text: "@이\u200b든 봐 줘" });
+    await settled(team); // before that the next words would go on with these
     const takenBack = await say({ text: "@\u200b이든 봐 줘" });
 
     expect(await rolesOf(get, named)).toMatchObject({ eden: "HANDLER", ruda: "OBSERVER" });
