@@ -15,6 +15,9 @@ const leaseProof = testsIn("packages/dure/src/durable/lease-proof.test.ts");
 const neverReached = testsIn("packages/dure/test/plans/never-reached.test.ts");
 const scopedFiles = testsIn("packages/dure/src/plans/workers/scoped-files.test.ts");
 const atOrigin = testsIn("packages/dure/src/kernel/fetch-at-origin.test.ts");
+const CALLS = "packages/dure/src/plans/calls";
+const modelDoor = testsIn(`${CALLS}/model-door.test.ts`);
+const throughDoor = testsIn(`${CALLS}/through-door.test.ts`);
 const planPay = testsIn("packages/dure/src/team/plan-pay.test.ts");
 
 /** How far a worker gets, and as whom. */
@@ -34,6 +37,38 @@ export const NETWORK_GUARDS: readonly Guard[] = [
     replace: "",
     tests: atOrigin("is sent four times at most by a loop"),
     why: "a loop of redirects sends the same request without end",
+  },
+  {
+    id: "door.below",
+    at: { file: `${SANDBOX}/model-way.ts` },
+    find: "return there.origin === below.origin && isBelow ? there : undefined;",
+    replace: "return there;",
+    tests: modelDoor("hostile requests are refused in one line each, and lead nowhere"),
+    why: "a worker reaches with dure's key what is beside the address of its provider",
+  },
+  {
+    id: "door.redirect",
+    at: { file: `${SANDBOX}/model-way.ts` },
+    find: "if (status >= 300 && status < 400 && status !== 304) {",
+    replace: "if (status === 0) {",
+    tests: modelDoor("hostile requests are refused in one line each, and lead nowhere"),
+    why: "a provider leads a worker's client elsewhere",
+  },
+  {
+    id: "door.keys",
+    at: { file: `${CALLS}/model-ways.ts` },
+    find: "return `dure-keeps-${name}`;",
+    replace: "return `dure-keeps-${name}`.slice(99);",
+    tests: throughDoor("an agent in a sandbox is counted by what its provider tells"),
+    why: "what stands for a key is not exchanged for it, and each call is refused",
+  },
+  {
+    id: "door.together",
+    at: { file: "packages/dure/src/plans/assign/token-meter.ts" },
+    find: "if (this.#underWay.size === 0) return true;",
+    replace: "return true;",
+    tests: modelDoor("calls side by side pass a budget by one call at most"),
+    why: "ten calls side by side pass a budget by ten calls",
   },
   {
     id: "network.host.none",

@@ -335,7 +335,7 @@ export const PLAN_GUARDS: readonly Guard[] = [
   {
     id: "plan.calls.counted",
     at: { file: `${PLANS}/workers/worker-run.ts` },
-    find: "shared?.add(tokens.input + tokens.output, 1)",
+    find: "shared?.add(tokens.input + tokens.output, calls)",
     replace: "shared?.add(tokens.input + tokens.output, 0)",
     tests: workerRun("workers that share their calls stop together; a start counts as one"),
     why: "a loop of small calls goes on for as long as its tokens last",
