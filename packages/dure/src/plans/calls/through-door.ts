@@ -49,7 +49,8 @@ async function ledAssignment(
   const { shared } = limits;
   const enter = shared?.enter?.bind(shared);
   const gate = enter && { enter };
-  const calls = new ModelCalls({ ways: led.ways, gate, pay, clock: facts.clock });
+  const isAgent = spec.kind === "acp" || spec.agent !== undefined;
+  const calls = new ModelCalls({ ways: led.ways, gate, pay, clock: facts.clock, isAgent });
 
   return {
     ...assignment,
