@@ -150,7 +150,7 @@ test("calls that pass the door are paid by the price list, once, and none beyond
   expect(made).toHaveLength(3);
   expect(sum()).toBe(300_000);
   expect(spent.map(({ tokens }) => [tokens.input, tokens.output])).toEqual(
-    Array(3).fill([1_000, 50]),
+    Array.from({ length: 3 }, () => [1_000, 50]),
   );
   expect(events.at(-1)).toMatchObject({ result: { error: { code: "WORKER_BUDGET" } } });
 });

@@ -46,6 +46,8 @@ export interface ModelDeskOptions {
   readonly gate: CallGate | undefined;
   readonly pay: CallPay | undefined;
   readonly clock: Clock;
+  /** Its worker does nothing without its model. Default: a program, which may go on without. */
+  readonly isAgent?: boolean | undefined;
 }
 
 /** Output of a call before it is known, tokens: most calls of coding agents write less. */
@@ -73,6 +75,11 @@ export class ModelCalls implements ModelDesk {
   constructor(options: ModelDeskOptions) {
     this.ways = options.ways;
     this.#options = options;
+  }
+
+  /** Whether a provider that serves nothing is the end of its worker. */
+  get isAgent(): boolean {
+    return this.#options.isAgent === true;
   }
 
   /** Calls whose answer is not there yet, or not all of it. */
@@ -106,7 +113,7 @@ export class ModelCalls implements ModelDesk {
       return "the budget is used up: no call is left";
     }
     this.#underWay += 1;
-    this.#tell((listener) => listener.began());
+    if (PAID.test(path)) this.#tell((listener) => listener.began());
 
     return new PassingCall({
       way,

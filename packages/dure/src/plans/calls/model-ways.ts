@@ -13,8 +13,12 @@ export interface ModelWays {
   readonly args: readonly string[];
 }
 
+const NO_WAYS: ModelWays = { ways: [], env: {}, args: [] };
+
 /** What an agent has in files of its person. */
 export interface ModelFiles {
+  /** Its settings name addresses of models, which go before those of variables. */
+  readonly hasAddresses?: boolean | undefined;
   /** `~/.codex/config.toml` */
   readonly codexSettings?: string | undefined;
   /** It is signed in with an account, whose calls go elsewhere. */
@@ -66,6 +70,7 @@ export function modelWays(
     readonly files: ModelFiles;
   },
 ): ModelWays {
+  if (given.files.hasAddresses === true) return NO_WAYS;
   const variables = variablesOf(spec, given.env);
   const inside = (way: string): string => `${given.door}${MODELS_PATH}${way}`;
   const found = PROVIDERS.flatMap((known): readonly FoundWay[] => {
@@ -157,7 +162,7 @@ const OPENCODE_PROVIDERS: Readonly<Record<string, string>> = {
 /** Its providers by their addresses: those that its settings name, else those of its keys. Pure. */
 function withOpencode(found: ModelWays, { variables, inside }: Leading): ModelWays {
   const settings = objectIn(variables[OPENCODE]);
-  if (settings === undefined) return { ways: [], env: {}, args: [] };
+  if (settings === undefined) return NO_WAYS;
   const named = isObject(settings["provider"]) ? settings["provider"] : {};
   const ways = new Map(found.ways.map((way) => [way.name, way]));
   const led: Record<string, unknown> = { ...named };
@@ -206,7 +211,7 @@ function withCodex(
   { variables, inside, files }: Leading & { readonly files: ModelFiles },
 ): ModelWays {
   // Its account goes elsewhere, and must not be led to the provider of the key.
-  if (files.codexHasLogin === true) return { ways: [], env: {}, args: [] };
+  if (files.codexHasLogin === true) return NO_WAYS;
   const { codexSettings = "" } = files;
   const own = codexProviders(codexSettings).flatMap(({ id, base, key }): readonly ModelWay[] => {
     const value = key === undefined ? undefined : variables[key];

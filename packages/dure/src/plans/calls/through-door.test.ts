@@ -43,9 +43,9 @@ const SPEC: WorkerSpec = {
 };
 
 /** What becomes of an agent in a sandbox whose provider answers so. */
-async function workWith(answers: readonly Answer[], most: number | null = null) {
+async function workWith(answers: readonly Answer[], most: number | null = null, settings = "{}") {
   const provider = await startProvider(answers);
-  const place = await aPlace({ "src/a.ts": "old" });
+  const place = await aPlace({ "src/a.ts": "old", "home/.claude/settings.json": settings });
   const sandbox = await openSandbox({
     wanted: "enforced",
     folder: join(place.tree, "../sandbox"),
@@ -65,7 +65,7 @@ async function workWith(answers: readonly Answer[], most: number | null = null) 
   };
 
   const done = await workOn(
-    throughDoor(worker, SPEC, { env, home: undefined, clock: systemClock }),
+    throughDoor(worker, SPEC, { env, home: join(place.tree, "home"), clock: systemClock }),
     assignment,
   );
   await place[Symbol.asyncDispose]();
@@ -89,6 +89,19 @@ test(
     });
     expect(said).toContain("key dure-keeps-ANTHROPIC_API_KEY");
     expect(asked.map(({ headers }) => headers["x-api-key"])).toEqual(Array(3).fill("the-real-key"));
+  },
+);
+
+test(
+  "an agent whose person's settings lead it elsewhere goes past the door, with its key",
+  { ...FULL, timeout: 60_000 },
+  async () => {
+    const settings = JSON.stringify({ env: { ANTHROPIC_BASE_URL: "http://10.0.0.7/" } });
+
+    const { said, result } = await workWith([SERVED], null, settings);
+
+    expect(said).toContain("key the-real-key");
+    expect(result.tokens).toEqual({ input: 0, cached: 0, output: 0 });
   },
 );
 
@@ -167,6 +180,12 @@ test("the provider of a key is led through the door, and what stands for the key
     OPENAI_BASE_URL: `${door}/model/openai`,
     OPENAI_API_KEY: "dure-keeps-OPENAI_API_KEY",
   });
+});
+
+test("an agent whose settings name addresses goes there, with its key", async () => {
+  const env = { ANTHROPIC_API_KEY: "real" };
+
+  expect(modelWays(agent("claude"), { env, door, files: { hasAddresses: true } }).ways).toEqual([]);
 });
 
 test("without a key and an address, and where the plan sets the address, nothing is led", () => {

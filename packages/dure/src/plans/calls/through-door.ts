@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { isObject } from "../../kernel/json.ts";
 import type { Clock } from "../../kernel/clock.ts";
-import { PRESETS } from "../agents/presets.ts";
+import { PRESETS, type AgentName } from "../agents/presets.ts";
 import type { WorkerSpec } from "../plan.ts";
 import type { Sandbox, SandboxCommand } from "../sandbox/sandbox.ts";
 import { PROXY } from "../sandbox/way-out.ts";
@@ -49,7 +49,8 @@ async function ledAssignment(
   const { shared } = limits;
   const enter = shared?.enter?.bind(shared);
   const gate = enter && { enter };
-  const calls = new ModelCalls({ ways: led.ways, gate, pay, clock: facts.clock });
+  const isAgent = spec.kind === "acp" || spec.agent !== undefined;
+  const calls = new ModelCalls({ ways: led.ways, gate, pay, clock: facts.clock, isAgent });
 
   return {
     ...assignment,
@@ -95,15 +96,27 @@ function programOf({ agent, kind, command }: AgentProgram): string | undefined {
 }
 
 async function filesOf({ agent }: WorkerSpec, home: string | undefined): Promise<ModelFiles> {
-  if (agent !== "codex" || home === undefined) return {};
-  const [codexSettings, login] = await Promise.all(
-    ["config.toml", "auth.json"].map((name) =>
-      readFile(join(home, ".codex", name), "utf8").catch(() => undefined),
-    ),
+  if (agent === undefined || home === undefined) return {};
+  const texts = await Promise.all(
+    SETTINGS[agent].map((path) => readFile(join(home, path), "utf8").catch(() => undefined)),
   );
+  if (agent !== "codex") {
+    return { hasAddresses: texts.some((text) => text !== undefined && ADDRESS.test(text)) };
+  }
+  const [codexSettings, login] = texts;
 
   return { codexSettings, codexHasLogin: login !== undefined && hasTokens(login) };
 }
+
+/** Where the person's own settings of an agent may lead it elsewhere. */
+const SETTINGS: Readonly<Record<AgentName, readonly string[]>> = {
+  claude: [".claude/settings.json"],
+  codex: [".codex/config.toml", ".codex/auth.json"],
+  opencode: [".config/opencode/opencode.json", ".config/opencode/opencode.jsonc"],
+  gemini: [".gemini/settings.json"],
+  qwen: [".qwen/settings.json"],
+};
+const ADDRESS = /base_?url/i;
 
 /** Whether a login of Codex is one with an account. Pure. */
 function hasTokens(login: string): boolean {

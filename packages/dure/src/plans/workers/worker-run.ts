@@ -205,6 +205,7 @@ export class WorkerReport implements CallListener {
   }
 
   seen({ tokens, isEstimate }: SeenCall): void {
+    this.#isSeen = true;
     this.#served += 1;
     this.#isEstimate ||= isEstimate;
     this.#count(tokens, 1);
@@ -213,7 +214,8 @@ export class WorkerReport implements CallListener {
   trouble(trouble: ProviderTrouble | undefined): void {
     this.#trouble = trouble;
     this.#put({ type: "provider", trouble });
-    if (trouble && isForGood(trouble)) this.stop(troubleEnd(trouble));
+    const isAgent = this.#assignment.calls?.isAgent === true;
+    if (trouble && isAgent && isForGood(trouble)) this.stop(troubleEnd(trouble));
   }
 
   usedUp(): void {
@@ -343,7 +345,10 @@ export class WorkerReport implements CallListener {
   end(result: WorkerRunEnd): void {
     // Work that ended although it was stopped, at its last violation for instance, has failed.
     if (this.signal.aborted) return this.fail(this.signal.reason);
-    if (this.#trouble && this.#served === 0) return this.fail(troubleEnd(this.#trouble));
+    const isAgent = this.#assignment.calls?.isAgent === true;
+    if (this.#trouble && isAgent && this.#served === 0) {
+      return this.fail(troubleEnd(this.#trouble));
+    }
     const told = this.#isSeen ? undefined : result.tokens;
     this.#finish({ ...result, tokens: told ?? this.#counted, cost: this.cost });
   }
