@@ -186,6 +186,10 @@ export const en: PlansText = {
       CONTRACTS_MISSING: ({ paths }) =>
         `The contracts ${factOf(paths)} are not in the base, and there is no ` +
         "workers.orchestrator to write them. The run will refuse to begin.",
+      OWNED_IGNORED: ({ port, pattern, by, rule }) =>
+        `The port ${factOf(port)} owns ${factOf(pattern)}, which ${factOf(by)} ` +
+        `(${factOf(rule)}) leaves out: no commit takes what is written there. Own another path, ` +
+        "or change that line first.",
       NETWORK_OPEN: (facts) =>
         `The network is open for ${factOf(facts["for"])}. What runs there reaches every public host, and can send there whatever it can read.`,
       UNCOMMITTED: ({ root, commit }) =>

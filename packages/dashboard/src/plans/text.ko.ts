@@ -209,6 +209,9 @@ export const ko = {
         "바꾸고, 없으면 시작하기 전에 바꿔 주세요.",
       CONTRACTS_MISSING: ({ paths }) =>
         `계약 ${factOf(paths)}이(가) 시작하는 커밋에 없고, 그것을 쓸 workers.orchestrator도 없어요. 이대로는 시작할 수 없어요.`,
+      OWNED_IGNORED: ({ port, pattern, by, rule }) =>
+        `포트 ${factOf(port)}가 맡은 ${factOf(pattern)}은(는) ${factOf(by)}의 ${factOf(rule)} 때문에 커밋에 ` +
+        "들어가지 않아요. 다른 경로를 맡기거나 그 줄을 먼저 고쳐 주세요.",
       NETWORK_OPEN: (facts) =>
         `${factOf(facts["for"])}의 네트워크가 열려 있어요. 거기서 도는 것은 모든 공개 호스트에 닿고, 읽을 수 있는 것을 보낼 수 있어요.`,
       UNCOMMITTED: ({ root, commit }) =>

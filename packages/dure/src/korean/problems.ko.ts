@@ -274,6 +274,11 @@ export const PROBLEMS_KO: readonly SentenceForm[] = [
   ],
 
   [
+    "Port {0} owns {1}, which {2} ({3}) leaves out: no commit takes what is written there. Own another path, or change that line first.",
+    "{0} 포트가 맡은 {1}은(는) {2}의 `{3}` 때문에 커밋에 들어가지 않아요. 다른 경로를 맡기거나 그 줄을 먼저 고쳐 주세요.",
+  ],
+
+  [
     "Name the repository in the plan (repository: ../../shop), or in the configuration (repositories).",
     "계획에 저장소를 적거나(`repository: ../../shop`), 설정의 `repositories`에 적어 주세요.",
   ],

@@ -219,6 +219,7 @@ export class MemberWork {
       commit: taken.commit ?? from,
       changes: taken.changes,
       violations: taken.violations,
+      ignored: taken.ignored,
       refused: refused.length > 0 ? refused.slice(0, MAX_REFUSED) : undefined,
     };
 

@@ -23,6 +23,7 @@ import {
   lastTry,
   missingProgram,
   whyFailed,
+  withIgnored,
   type TryEnd,
 } from "./try-end.ts";
 import {
@@ -151,6 +152,7 @@ class PortTries {
     const part = { try: current, kind: "implement", member, from, feedback: before } as const;
     const implemented = await this.#members.do(part);
     const { output } = implemented;
+    await this.#setUpAgain();
     const why = whyFailed(implemented);
     const checked = why === undefined ? await this.#checked(current, output.commit) : undefined;
     const result: ImplResult = implResultOf(implemented, checked);
@@ -161,7 +163,8 @@ class PortTries {
     }
     // What does not build cannot be tested.
     if (checked?.feedback) {
-      const failed = await this.#failed(current, output.commit, checked.feedback);
+      const feedback = withIgnored(checked.feedback, [implemented]);
+      const failed = await this.#failed(current, output.commit, feedback);
       return { ...failed, buildFailed: true };
     }
 
@@ -184,9 +187,15 @@ class PortTries {
     return this.#judge(current, implemented, tested);
   }
 
+  /** Where a member changed what the set-up made: as it was, of what the port began from. */
+  async #setUpAgain(): Promise<void> {
+    await setUp(this.#work, this.#work.account.port.startCommit!);
+  }
+
   /** Runs the acceptance on what the members left, and then the checks of the port's modules. */
   async #judge(current: Try, implemented: PartEnd, tested: PartEnd | undefined): Promise<TryEnd> {
     const { commit } = (tested ?? implemented).output;
+    await this.#setUpAgain();
     const wasChecked = commit === implemented.output.commit;
     const accepted = await this.#accept(current, commit, { wasChecked });
     const { port, run } = this.#work;
@@ -197,14 +206,18 @@ class PortTries {
     const dishonest = accepted.feedback.success
       ? await this.#dishonesty(current, commit, accepted.counted)
       : undefined;
-    if (dishonest) return this.#failed(current, commit, failedWith(dishonest.says));
+    const ends = [implemented, tested];
+    if (dishonest) {
+      return this.#failed(current, commit, withIgnored(failedWith(dishonest.says), ends));
+    }
 
     const together = accepted.feedback.success
       ? await this.#modules.run(current, commit)
       : undefined;
     const ofTester = tested?.output.result.feedback;
     const reports = await this.#work.channel.reports(current.number);
-    const feedback = withFindings(together?.feedback ?? accepted.feedback, [
+    const tried = withIgnored(together?.feedback ?? accepted.feedback, ends);
+    const feedback = withFindings(tried, [
       ...(ofTester ? [ofTester] : []),
       ...(reports as readonly TestFeedback[]),
     ]);

@@ -116,6 +116,27 @@ export function implResultOf(
   return checked ? { ...result, buildPassed: checked.passed } : result;
 }
 
+/** With this a suggestion begins that names ignored files. */
+const IGNORED = "git ignores these files";
+
+/**
+ * Of a try that failed: with what its members wrote into files that git does not look at. They were
+ * not there when it was tried, and no merge would have them. Pure.
+ */
+export function withIgnored(
+  feedback: TestFeedback,
+  ends: readonly (PartEnd | undefined)[],
+): TestFeedback {
+  const files = ends.flatMap((end) => end?.output.ignored ?? []);
+  if (feedback.success || files.length === 0) return feedback;
+  const said = files.map(({ path, by, pattern }) => `${path} (${by}: ${pattern})`).join(", ");
+  const suggestion =
+    `${IGNORED}, so they are in no commit and were not there when it was tried: ${said}. ` +
+    "Write what is needed to a path that no .gitignore names, or let the command itself make it.";
+
+  return { ...feedback, suggestions: [suggestion, ...feedback.suggestions] };
+}
+
 /** Why a port has failed that has no try left. Pure. */
 export function exhaustion(port: string, made: number, last: TryEnd | undefined): PortFailure {
   const { feedback, buildFailed = false, broken } = last ?? {};
@@ -142,7 +163,11 @@ function lastWords(port: string, last: TryEnd | undefined): string {
   const { feedback, broken } = last;
   if (broken) return breakWords(broken, port);
   const failing = feedback.failedTests.slice(0, 5).map(({ name }) => name);
-  if (failing.length > 0) return `These still fail: ${failing.join("; ")}.`;
+  const ignored = feedback.suggestions.find((text) => text.startsWith(IGNORED));
+  if (failing.length > 0) {
+    const failed = `These still fail: ${failing.join("; ")}.`;
+    return ignored === undefined ? failed : `${failed} ${ignored.slice(0, 500)}`;
+  }
 
   return feedback.suggestions[0]?.slice(0, 500) ?? "";
 }

@@ -10,6 +10,7 @@ import type { SettleSetup } from "../project/settle-setup.ts";
 import type { PlanShape } from "../threads/plan-tasks.ts";
 import type { PlanThreads, PlanWork } from "../threads/plan-threads.ts";
 import type { Git } from "../workspace/git.ts";
+import { ownedIgnored } from "../workspace/owned-ignored.ts";
 import { Repository } from "../workspace/repository.ts";
 import { DraftProposals, type ProposalParts } from "./draft-proposals.ts";
 import { PlanDrafts } from "../drafts/plan-drafts.ts";
@@ -360,7 +361,10 @@ export class PlanLibrary {
     const shape = await this.#options.threads.run("shape", [plan, files], work);
     const facts = this.#options.network ?? { team: {}, env: {} };
     const ofRepository = await repository.warnings(baseCommit, { signal });
-    const warnings = [...shape.warnings, ...openWarnings(plan, facts), ...ofRepository];
+    const { ports } = plan;
+    const ignored = await ownedIgnored(repository, { commit: baseCommit, ports, signal });
+    const open = openWarnings(plan, facts);
+    const warnings = [...shape.warnings, ...ignored, ...open, ...ofRepository];
 
     return { ...shape, plan, file, baseCommit, network: networkOf(plan, facts), warnings };
   }

@@ -2,7 +2,7 @@ import type { Dirent } from "node:fs";
 import { lstat, readdir } from "node:fs/promises";
 import { codeOf, DureError } from "../../kernel/errors.ts";
 import { Mutex } from "../../kernel/mutex.ts";
-import type { IgnoreRules } from "./ignore-rules.ts";
+import type { IgnoreRule, IgnoreRules } from "./ignore-rules.ts";
 import type { Listing } from "./listing.ts";
 import { absolute, foldersAbove, joinKey, type PathKey } from "./paths.ts";
 import {
@@ -42,9 +42,21 @@ export interface Scan {
   readonly found: readonly FoundPath[];
   /** Folders that the commit does not have and that are not ignored, outer before inner. */
   readonly newFolders: readonly PathKey[];
+  /** What the rules leave out, a folder for all that is in it. At most {@link MAX_IGNORED}. */
+  readonly ignored: readonly IgnoredPath[];
   /** `false`: it stopped at `most`. */
   readonly isComplete: boolean;
 }
+
+/** A path that git does not look at, outermost. */
+export interface IgnoredPath {
+  readonly key: PathKey;
+  readonly isFolder: boolean;
+  readonly rule: IgnoreRule;
+}
+
+/** Ignored paths of one scan that are kept. */
+export const MAX_IGNORED = 50_000;
 
 /** Files that are read at the same time; Node asks the disk by four threads. */
 const AT_ONCE = 8;
@@ -62,12 +74,12 @@ export async function scanTree(options: ScanOptions): Promise<Scan> {
     options.signal?.throwIfAborted();
     await walk.visit(walk.waiting.pop()!);
   }
-  const { newFolders } = walk;
+  const { newFolders, ignored } = walk;
   if (walk.isFull) {
-    return { found: walk.found.slice(0, options.most), newFolders, isComplete: false };
+    return { found: walk.found.slice(0, options.most), newFolders, ignored, isComplete: false };
   }
   const found = walk.found.sort((a, b) => (a.key < b.key ? -1 : 1));
-  return { found, newFolders, isComplete: true };
+  return { found, newFolders, ignored, isComplete: true };
 }
 
 /** A name of a folder that the commit does not have. */
@@ -91,6 +103,7 @@ interface SortedNames {
 class Walk {
   readonly found: FoundPath[] = [];
   readonly newFolders: PathKey[] = [];
+  readonly ignored: IgnoredPath[] = [];
   /** Folders that are not visited yet. */
   readonly waiting: (PathKey | "")[] = [""];
   /** There are more differences than were asked for. */
@@ -160,9 +173,13 @@ class Walk {
     strangers: readonly Stranger[],
     { folders, files }: Pick<SortedNames, "folders" | "files">,
   ): Promise<void> {
-    const ignored = (await this.#options.rules?.ignored(strangers)) ?? new Set();
+    const ignored = await this.#options.rules?.ignored(strangers);
     for (const { key, isFolder, dirent } of strangers) {
-      if (ignored.has(key)) continue;
+      const rule = ignored?.get(key);
+      if (rule) {
+        if (this.ignored.length < MAX_IGNORED) this.ignored.push({ key, isFolder, rule });
+        continue;
+      }
       if (isGitName(dirent.name)) {
         this.found.push({ key, kind: "odd", because: "git-internals" });
       } else if (isFolder) {

@@ -1,0 +1,80 @@
+// @module-tag slow
+import { expect, test } from "vitest";
+import type { PlanRun } from "../../src/plans/rows/run.ts";
+import type { TestRuns } from "../../src/plans/runs/test-runs.ts";
+import { realPlan } from "./real-runs.ts";
+import { openStage } from "./stage.ts";
+
+async function ended(runs: TestRuns, id: string): Promise<PlanRun> {
+  const isOver = async (): Promise<boolean> => (await runs.runs.get(id)).finishedAt !== null;
+  await expect.poll(isOver, { timeout: 60_000 }).toBe(true);
+  return runs.runs.get(id);
+}
+
+/** One port over `src/**` whose worker runs a program of the shell in each try. */
+function planOf(script: string, acceptance: string, more: object = {}): string {
+  const port = { id: "api", role: "api", goal: "Generate.", owns: ["src/**"], acceptance };
+  return JSON.stringify({
+    plan: "made",
+    roles: "modules",
+    limits: { tries: 2 },
+    workers: { default: { kind: "command", command: ["sh", "-c", script] } },
+    ports: [port],
+    ...more,
+  });
+}
+
+test(
+  "a file that git ignores does not pass the acceptance; the port is told which line leaves it out",
+  { timeout: 90_000 },
+  async () => {
+    const { runs, repository } = await openStage({
+      ".gitignore": "# made by tools\nsrc/gen/\n",
+      "src/a.txt": "a\n",
+    });
+    const script =
+      "cat > .prompt; mkdir -p src/gen; echo g > src/gen/g.txt; echo $DURE_TRY > src/b.txt";
+    const told = `${script}; grep -c 'src/gen/g.txt (.gitignore:2: src/gen/)' .prompt > src/told.txt || true`;
+    const plan = realPlan(
+      planOf(told.replaceAll(".prompt", "src/prompt.txt"), "cat src/gen/g.txt"),
+    );
+
+    const { id } = await runs.runs.run({ plan, repository: repository.folder, by: "me" });
+    const run = await ended(runs, id);
+    const port = await runs.runs.port(id, "api");
+
+    expect(run.status).toBe("failed");
+    expect(port.because).toMatchObject({
+      code: "TRIES_EXHAUSTED",
+      message: expect.stringContaining("src/gen/g.txt (.gitignore:2: src/gen/)") as string,
+    });
+    const last = port.steps.filter(({ kind }) => kind === "implement").at(-1)!;
+    const { commit } = last.output as { commit: string };
+    expect(
+      await repository.git(`--git-dir=${run.folder}/store.git`, "show", `${commit}:src/told.txt`),
+    ).toBe("1");
+  },
+);
+
+test(
+  "what the setup made is there for the acceptance as it was, although the worker changed it",
+  { timeout: 90_000 },
+  async () => {
+    const { runs, repository } = await openStage({
+      ".gitignore": "src/gen/\n",
+      "src/a.txt": "a\n",
+    });
+    const script = "echo mine > src/gen/g.txt; echo more > src/gen/more.txt; echo b > src/b.txt";
+    const setup = "mkdir src/gen && echo made > src/gen/g.txt";
+    const acceptance = "grep made src/gen/g.txt && test ! -e src/gen/more.txt && cat src/b.txt";
+    const plan = realPlan(planOf(script, acceptance, { setup, integration: acceptance }));
+
+    const { id } = await runs.runs.run({ plan, repository: repository.folder, by: "me" });
+    const run = await ended(runs, id);
+
+    expect({ status: run.status, because: run.because }).toEqual({
+      status: "success",
+      because: null,
+    });
+  },
+);
