@@ -508,6 +508,7 @@ export const en: PlansText = {
       "not-readable": "not readable for it",
       "case-variant": "another's path in different letters",
       "git-internals": "git's own files",
+      "nested-repository": "a repository of its own, left out",
       "dot-segment": "path with `.` or `..`",
       absolute: "outside of the repository",
     },

@@ -537,6 +537,7 @@ export const ko = {
       "not-readable": "읽을 수 있는 곳이 아님",
       "case-variant": "대소문자만 다른 남의 경로",
       "git-internals": "git 안쪽 파일",
+      "nested-repository": "따로 있는 git 저장소라 뺌",
       "dot-segment": "`.`이나 `..`이 든 경로",
       absolute: "저장소 밖 경로",
     } as Readonly<Record<string, string>>,

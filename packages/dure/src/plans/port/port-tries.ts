@@ -23,7 +23,7 @@ import {
   lastTry,
   missingProgram,
   whyFailed,
-  withIgnored,
+  withLeftOut,
   type TryEnd,
 } from "./try-end.ts";
 import {
@@ -163,7 +163,7 @@ class PortTries {
     }
     // What does not build cannot be tested.
     if (checked?.feedback) {
-      const feedback = withIgnored(checked.feedback, [implemented]);
+      const feedback = withLeftOut(checked.feedback, [implemented]);
       const failed = await this.#failed(current, output.commit, feedback);
       return { ...failed, buildFailed: true };
     }
@@ -208,7 +208,7 @@ class PortTries {
       : undefined;
     const ends = [implemented, tested];
     if (dishonest) {
-      return this.#failed(current, commit, withIgnored(failedWith(dishonest.says), ends));
+      return this.#failed(current, commit, withLeftOut(failedWith(dishonest.says), ends));
     }
 
     const together = accepted.feedback.success
@@ -216,7 +216,7 @@ class PortTries {
       : undefined;
     const ofTester = tested?.output.result.feedback;
     const reports = await this.#work.channel.reports(current.number);
-    const tried = withIgnored(together?.feedback ?? accepted.feedback, ends);
+    const tried = withLeftOut(together?.feedback ?? accepted.feedback, ends);
     const feedback = withFindings(tried, [
       ...(ofTester ? [ofTester] : []),
       ...(reports as readonly TestFeedback[]),

@@ -5,12 +5,14 @@ import type { TestFeedback } from "../../wire/runs.ts";
 import type { PartEnd } from "./member-work.ts";
 import { breakWords, type ModuleBreak } from "./modules.ts";
 import { PortFailure } from "./port-failure.ts";
-import type { AcceptOutput, CheckOutput } from "./port-steps.ts";
+import type { AcceptOutput, CheckOutput, MemberOutput } from "./port-steps.ts";
 import type { Port } from "../plan.ts";
 import { isPackageHost } from "../project/tools.ts";
 import { hostRefused, SETUP_PLACES } from "../rows/step-log.ts";
 import type { SandboxEnd } from "../sandbox/sandbox.ts";
 import type { Because } from "../../wire/plans.ts";
+import { namesOf } from "../rows/words.ts";
+import { isGrave } from "../workspace/owned-changes.ts";
 
 /** What a try came to. */
 export interface TryEnd {
@@ -116,25 +118,44 @@ export function implResultOf(
   return checked ? { ...result, buildPassed: checked.passed } : result;
 }
 
-/** With this a suggestion begins that names ignored files. */
+/** With these words suggestions begin that name what was left out of the commit. */
 const IGNORED = "git ignores these files";
+const NESTED = "These are git repositories of their own";
 
 /**
- * Of a try that failed: with what its members wrote into files that git does not look at. They were
- * not there when it was tried, and no merge would have them. Pure.
+ * Of a try that failed: with what its members wrote and no commit takes. It was not there when it was
+ * tried, and no merge would have it. Pure.
  */
-export function withIgnored(
+export function withLeftOut(
   feedback: TestFeedback,
   ends: readonly (PartEnd | undefined)[],
 ): TestFeedback {
-  const files = ends.flatMap((end) => end?.output.ignored ?? []);
-  if (feedback.success || files.length === 0) return feedback;
-  const said = files.map(({ path, by, pattern }) => `${path} (${by}: ${pattern})`).join(", ");
-  const suggestion =
-    `${IGNORED}, so they are in no commit and were not there when it was tried: ${said}. ` +
-    "Write what is needed to a path that no .gitignore names, or let the command itself make it.";
+  const outputs = ends.flatMap((end) => end?.output ?? []);
+  const suggestions = [
+    ...sayIgnored(outputs.flatMap(({ ignored }) => ignored ?? [])),
+    ...sayNested(outputs.flatMap(({ violations }) => violations)),
+  ];
+  if (feedback.success || suggestions.length === 0) return feedback;
 
-  return { ...feedback, suggestions: [suggestion, ...feedback.suggestions] };
+  return { ...feedback, suggestions: [...suggestions, ...feedback.suggestions] };
+}
+
+function sayIgnored(files: NonNullable<MemberOutput["ignored"]>): string[] {
+  if (files.length === 0) return [];
+  const said = files.map(({ path, by, pattern }) => `${path} (${by}: ${pattern})`).join(", ");
+  return [
+    `${IGNORED}, so they are in no commit and were not there when it was tried: ${said}. ` +
+      "Write what is needed to a path that no .gitignore names, or let the command itself make it.",
+  ];
+}
+
+function sayNested(violations: MemberOutput["violations"]): string[] {
+  const nested = violations.filter((violation) => !isGrave(violation)).map(({ path }) => path);
+  if (nested.length === 0) return [];
+  return [
+    `${NESTED}, which no commit takes, so they were not there when it was tried: ` +
+      `${namesOf(nested)}. Make them in the test, in a folder for temporary files.`,
+  ];
 }
 
 /** Why a port has failed that has no try left. Pure. */
@@ -163,10 +184,12 @@ function lastWords(port: string, last: TryEnd | undefined): string {
   const { feedback, broken } = last;
   if (broken) return breakWords(broken, port);
   const failing = feedback.failedTests.slice(0, 5).map(({ name }) => name);
-  const ignored = feedback.suggestions.find((text) => text.startsWith(IGNORED));
+  const leftOut = feedback.suggestions.find((text) =>
+    [IGNORED, NESTED].some((words) => text.startsWith(words)),
+  );
   if (failing.length > 0) {
     const failed = `These still fail: ${failing.join("; ")}.`;
-    return ignored === undefined ? failed : `${failed} ${ignored.slice(0, 500)}`;
+    return leftOut === undefined ? failed : `${failed} ${leftOut.slice(0, 500)}`;
   }
 
   return feedback.suggestions[0]?.slice(0, 500) ?? "";

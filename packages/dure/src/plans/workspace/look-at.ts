@@ -37,6 +37,7 @@ export type FoundPath =
 export type OddReason =
   | "not-regular"
   | "git-internals"
+  | "nested-repository"
   | "in-submodule"
   | "other-device"
   | "unreadable"

@@ -97,6 +97,8 @@ test("what a setup made stays through checkouts and is no change of a worker", a
     "generated/types.ts": "types\n",
     "readme.md": "touched by setup\n",
   });
+  execFileSync("git", ["init", "-q", `${tree}/generated`]);
+  execFileSync("git", ["init", "-q", "--bare", `${tree}/mirror`]);
   rmSync(join(tree, "src/core/c.ts"));
   expect(await run.tree.setup()).toBeUndefined();
 
@@ -108,9 +110,12 @@ test("what a setup made stays through checkouts and is no change of a worker", a
   expect(done.violations).toEqual([]);
   expect(done.changes.map(({ path }) => path)).toEqual(["src/api/a.ts"]);
   expect(await run.tree.setup()).toEqual(setup);
-  expect(Object.keys(readTree(tree))).toEqual(
+  const there = Object.keys(readTree(tree));
+  expect(there.filter((path) => !/^generated\/\.git|^mirror\//.test(path))).toEqual(
     [...Object.keys(FILES), "generated/types.ts", "node_modules/x.js"].sort(),
   );
+  expect(there).toContain("mirror/HEAD");
+  expect(there).toContain("generated/.git/HEAD");
   expect(readFileSync(join(tree, "readme.md"), "utf8")).toBe("hello\n");
   await run.tree.checkout(done.commit!);
   expect(Object.keys(readTree(tree))).toEqual(Object.keys(FILES).sort());

@@ -7,7 +7,7 @@ import type { Confinement } from "../sandbox/sandbox.ts";
 import type { WorkerScope } from "../scope.ts";
 import { confine, confineSurroundings, type TreeSurroundings } from "./confinement.ts";
 import { onDisk, removeAll } from "./files.ts";
-import type { Residue } from "./owned-changes.ts";
+import { isNested, type Residue } from "./owned-changes.ts";
 import { MAX_IGNORED, type IgnoredPath } from "./scan.ts";
 import { ofSetup, TreeSetup, type SetupRecord } from "./tree-setup.ts";
 import { absolute, type PathKey, textOf, foldersAbove } from "./paths.ts";
@@ -345,8 +345,9 @@ export class PortTree {
 }
 
 /** What the setup made of a file that no commit has as it is now. */
-function residueOf(one: FoundPath): [PathKey, TreeEntry | "missing"][] {
+function residueOf(one: FoundPath): [PathKey, TreeEntry | "missing" | "repository"][] {
   if (one.kind === "missing") return [[one.key, "missing"]];
+  if (isNested(one)) return [[one.key, "repository"]];
   return one.entry ? [[one.key, one.entry]] : [];
 }
 
@@ -360,6 +361,7 @@ function isLeftBySetup(
 ): boolean {
   const left = residue.get(one.key);
   if (one.kind === "missing" || left === undefined || left === "missing") return false;
+  if (left === "repository") return isNested(one);
   return sameEntry(left, one.entry) && !listing.has(one.key);
 }
 

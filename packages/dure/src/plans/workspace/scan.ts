@@ -126,9 +126,20 @@ class Walk {
       this.found.push({ key: folder as PathKey, kind: "odd", because: names });
       return;
     }
+    const isBare = folder !== "" && isBareRepository(names);
+    if (isBare && !this.#tracked.has(folder)) {
+      this.found.push({ key: folder, kind: "odd", because: "nested-repository" });
+      return;
+    }
     const { seen, submodules, folders, files, strangers } = this.#sort(folder, names);
     for (const key of submodules) await this.#visitSubmodule(key);
-    await this.#sortStrangers(strangers, { folders, files });
+    // A folder of the commit that this makes a repository of stays a folder.
+    const parts = isBare ? strangers.filter(({ dirent }) => isRepositoryPart(dirent)) : [];
+    for (const { key } of parts) {
+      this.found.push({ key, kind: "odd", because: "nested-repository" });
+    }
+    const others = strangers.filter((stranger) => !parts.includes(stranger));
+    await this.#sortStrangers(others, { folders, files });
     this.#addMissing(folder, seen);
     await this.#lookAt(files);
     this.isFull = this.found.length > this.#options.most;
@@ -216,6 +227,18 @@ class Walk {
       } else this.waiting.push(key);
     }
   }
+}
+
+/** What git takes a folder for a repository by, whatever its name. Source: git's `setup.c`. */
+const REPOSITORY_PARTS = ["head", "objects", "refs"];
+
+function isRepositoryPart({ name }: Dirent<Buffer>): boolean {
+  return REPOSITORY_PARTS.includes(name.toString("latin1").toLowerCase());
+}
+
+function isBareRepository(names: readonly Dirent<Buffer>[]): boolean {
+  const parts = names.filter(isRepositoryPart).map(({ name }) => name.toString("latin1"));
+  return new Set(parts.map((name) => name.toLowerCase())).size === REPOSITORY_PARTS.length;
 }
 
 /** Names in each folder of the commit, folders among them. */

@@ -22,7 +22,7 @@ export interface SetupRecord {
 /** As it is written: paths as base64, since they may be no text. */
 interface StoredSetup {
   readonly commit: string;
-  readonly residue: readonly (readonly [string, TreeEntry | "missing"])[];
+  readonly residue: readonly (readonly [string, TreeEntry | "missing" | "repository"])[];
   /** Absent: written by a release that did not know it; the setup is done again. */
   readonly ignored?: readonly string[];
 }

@@ -78,3 +78,33 @@ test(
     });
   },
 );
+
+test(
+  "repositories in what a port owns are left out and named; its own files are kept",
+  { timeout: 90_000 },
+  async () => {
+    const { runs, repository } = await openStage({ "src/a.txt": "a\n" });
+    const script = [
+      "git init -q src && git init -q --bare src/data.git",
+      "git -C src/data.git config core.fsmonitor 'touch /tmp/owned'",
+      "git init -q src/lib && echo l > src/lib/l.txt; echo b > src/b.txt",
+    ].join("; ");
+    const plan = realPlan(planOf(script, "cat src/b.txt src/lib/l.txt && test ! -e src/data.git"));
+
+    const { id } = await runs.runs.run({ plan, repository: repository.folder, by: "me" });
+    const run = await ended(runs, id);
+    const { violations } = await runs.runs.port(id, "api");
+
+    expect({ status: run.status, because: run.because }).toEqual({
+      status: "success",
+      because: null,
+    });
+    expect(violations.map(({ path, because }) => `${path} ${because}`).toSorted()).toEqual([
+      "src/.git nested-repository",
+      "src/data.git nested-repository",
+      "src/lib/.git nested-repository",
+    ]);
+    const files = await repository.git("ls-tree", "-r", "--name-only", "dure/made");
+    expect(files.split("\n")).toEqual(["src/a.txt", "src/b.txt", "src/lib/l.txt"]);
+  },
+);
