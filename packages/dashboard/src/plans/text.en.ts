@@ -190,6 +190,8 @@ export const en: PlansText = {
         `The port ${factOf(port)} owns ${factOf(pattern)}, which ${factOf(by)} ` +
         `(${factOf(rule)}) leaves out: no commit takes what is written there. Own another path, ` +
         "or change that line first.",
+      NAMES_CLOSED: ({ paths }) =>
+        `No port can change ${factOf(paths)}: these names are no text, or lead elsewhere.`,
       NETWORK_OPEN: (facts) =>
         `The network is open for ${factOf(facts["for"])}. What runs there reaches every public host, and can send there whatever it can read.`,
       UNCOMMITTED: ({ root, commit }) =>

@@ -212,6 +212,8 @@ export const ko = {
       OWNED_IGNORED: ({ port, pattern, by, rule }) =>
         `포트 ${factOf(port)}가 맡은 ${factOf(pattern)}은(는) ${factOf(by)}의 ${factOf(rule)} 때문에 커밋에 ` +
         "들어가지 않아요. 다른 경로를 맡기거나 그 줄을 먼저 고쳐 주세요.",
+      NAMES_CLOSED: ({ paths }) =>
+        `이름이 글자가 아니거나 다른 곳을 가리켜서, 어느 포트도 ${factOf(paths)}을(를) 바꿀 수 없어요.`,
       NETWORK_OPEN: (facts) =>
         `${factOf(facts["for"])}의 네트워크가 열려 있어요. 거기서 도는 것은 모든 공개 호스트에 닿고, 읽을 수 있는 것을 보낼 수 있어요.`,
       UNCOMMITTED: ({ root, commit }) =>

@@ -12,7 +12,7 @@ import { AUTO_SETUP } from "../plans/project/settle-setup.ts";
 import { NamedRepositories, shownRepository } from "../plans/runs/named-repositories.ts";
 import { TeamGuard } from "../plans/runs/team-guard.ts";
 import { Git } from "../plans/workspace/git.ts";
-import { ownedIgnored } from "../plans/workspace/owned-ignored.ts";
+import { ownedWarnings } from "../plans/workspace/owned-warnings.ts";
 import { Repository } from "../plans/workspace/repository.ts";
 import { TeamFiles } from "../plans/workspace/team-files.ts";
 import { loadTeam } from "../team/config.ts";
@@ -201,7 +201,7 @@ async function checkBase(
     commit = await repository.resolve(plan.base);
     files = (await repository.listFiles(commit)).map(({ path: listed }) => listed);
     if (plan.setup === AUTO_SETUP) project = await readProject(repository, commit, {});
-    ignored = await ownedIgnored(repository, { commit, ports: plan.ports });
+    ignored = await ownedWarnings(repository, { commit, ports: plan.ports });
   } catch (error) {
     return { problems: [unreadProblem(plan, file, error)] };
   }

@@ -108,3 +108,51 @@ test(
     expect(files.split("\n")).toEqual(["src/a.txt", "src/b.txt", "src/lib/l.txt"]);
   },
 );
+
+test(
+  "files of every legal name are written and taken, decomposed Hangul too",
+  { timeout: 90_000 },
+  async () => {
+    const hangul = "src/문서/회의.md".normalize("NFD");
+    const { runs, repository } = await openStage({
+      [hangul]: "a\n",
+      "src/other/line\nbreak.txt": "o\n",
+    });
+    const names = [
+      "colon: a",
+      "what?",
+      "star*",
+      'say "hi"',
+      "back\\slash",
+      "tab\tin",
+      "line\nin",
+      "end ",
+    ];
+    const write = names.map((name) => `printf x > 'src/문서/${name}'`.normalize("NFD"));
+    const script = [...write, `echo more >> '${hangul}'`].join("; ");
+    const port = {
+      id: "api",
+      role: "api",
+      goal: "Write.",
+      owns: ["src/문서/**".normalize("NFC")],
+      acceptance: `grep more '${hangul}'`,
+    };
+    const plan = realPlan(planOf(script, "true", { ports: [port] }));
+
+    const { id } = await runs.runs.run({ plan, repository: repository.folder, by: "me" });
+    const run = await ended(runs, id);
+    const { violations, because } = await runs.runs.port(id, "api");
+
+    expect({ status: run.status, because, violations }).toEqual({
+      status: "success",
+      because: null,
+      violations: [],
+    });
+    const list = await repository.git("ls-tree", "-r", "-z", "--name-only", "dure/made");
+    const folder = "src/문서/".normalize("NFD");
+    const files = list.split("\0").filter((path) => path.startsWith(folder));
+    expect(files.map((path) => path.slice(folder.length)).toSorted()).toEqual(
+      [...names, hangul.slice(folder.length)].toSorted(),
+    );
+  },
+);

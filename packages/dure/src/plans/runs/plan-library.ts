@@ -10,7 +10,7 @@ import type { SettleSetup } from "../project/settle-setup.ts";
 import type { PlanShape } from "../threads/plan-tasks.ts";
 import type { PlanThreads, PlanWork } from "../threads/plan-threads.ts";
 import type { Git } from "../workspace/git.ts";
-import { ownedIgnored } from "../workspace/owned-ignored.ts";
+import { ownedWarnings } from "../workspace/owned-warnings.ts";
 import { Repository } from "../workspace/repository.ts";
 import { DraftProposals, type ProposalParts } from "./draft-proposals.ts";
 import { PlanDrafts } from "../drafts/plan-drafts.ts";
@@ -362,7 +362,7 @@ export class PlanLibrary {
     const facts = this.#options.network ?? { team: {}, env: {} };
     const ofRepository = await repository.warnings(baseCommit, { signal });
     const { ports } = plan;
-    const ignored = await ownedIgnored(repository, { commit: baseCommit, ports, signal });
+    const ignored = await ownedWarnings(repository, { commit: baseCommit, ports, signal });
     const open = openWarnings(plan, facts);
     const warnings = [...shape.warnings, ...ignored, ...open, ...ofRepository];
 

@@ -307,11 +307,6 @@ test.each<
     [{ path: String.raw`src/api/f\xff`, because: "broken-text" }],
   ],
   [
-    "a decomposed name",
-    (tree) => writeFiles(tree, { "src/api/e\u0301.ts": "x" }),
-    [{ path: "src/api/e\u0301.ts", because: "not-composed" }],
-  ],
-  [
     "the mode of another's file",
     (tree) => chmodSync(`${tree}/src/core/c.ts`, 0o755),
     [{ path: "src/core/c.ts", because: "not-owned" }],

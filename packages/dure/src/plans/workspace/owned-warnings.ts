@@ -1,4 +1,4 @@
-/** Patterns of a plan whose new files git would not look at, so that no commit could have them. */
+/** What ports cannot change although their patterns say so: ignored paths, and names of no text. */
 
 import { tmpdir } from "node:os";
 import { expandBraces } from "../glob-text.ts";
@@ -6,8 +6,9 @@ import { globMatches, globOf } from "../glob.ts";
 import type { Port } from "../plan.ts";
 import { temporaryFolder } from "./files.ts";
 import { IgnoreRules } from "./ignore-rules.ts";
-import { listTree } from "./listing.ts";
-import { textOf, type PathKey } from "./paths.ts";
+import { listTree, type Listing } from "./listing.ts";
+import { pathProblem, sayReason, type PathReason } from "../scope.ts";
+import { isText, someOf, textOf, type PathKey } from "./paths.ts";
 import type { Repository } from "./repository.ts";
 import type { RepositoryWarning } from "./repository-warnings.ts";
 
@@ -21,16 +22,43 @@ interface OwnedOf {
   readonly signal?: AbortSignal | undefined;
 }
 
+/** What a person should know of the paths that ports own. */
+export async function ownedWarnings(
+  repository: Repository,
+  owned: OwnedOf,
+): Promise<RepositoryWarning[]> {
+  const { git, commonDir } = repository;
+  const at = { cwd: commonDir, gitDir: commonDir };
+  const listing = await listTree(git, at, owned.commit, { signal: owned.signal });
+
+  return [...(await ignoredWarnings(repository, listing, owned)), ...nameWarnings(listing)];
+}
+
+/** Names that no pattern can speak of: they stay as they are. Pure. */
+function nameWarnings(listing: Listing): RepositoryWarning[] {
+  const byReason = new Map<PathReason, string[]>();
+  for (const key of listing.keys()) {
+    const because = isText(key) ? pathProblem(textOf(key)) : "broken-text";
+    if (because) byReason.set(because, [...(byReason.get(because) ?? []), textOf(key)]);
+  }
+
+  return [...byReason].map(([because, paths]) => ({
+    code: "NAMES_CLOSED",
+    facts: { paths: paths.slice(0, 20), because },
+    message: `No port can change ${someOf(paths)}: ${sayReason(because)}.`,
+  }));
+}
+
 /**
  * What ports own and a `.gitignore` of the commit leaves out, with its line. A pattern of which the
  * commit has files in spite of that is not meant.
  */
-export async function ownedIgnored(
+async function ignoredWarnings(
   { git, commonDir }: Repository,
-  { commit, ports, signal }: OwnedOf,
+  listing: Listing,
+  { ports, signal }: OwnedOf,
 ): Promise<RepositoryWarning[]> {
   const at = { cwd: commonDir, gitDir: commonDir };
-  const listing = await listTree(git, at, commit, { signal });
   const files = [...listing.keys()].map(textOf);
   const asked = ports.flatMap(({ id, owns, tests }) =>
     [...owns, ...tests].map((pattern) => ({ port: id, pattern, example: exampleOf(pattern) })),
