@@ -108,6 +108,7 @@ export const ERROR_WORDS_KO: Readonly<Record<string, string>> = {
   PORT_OVER: "이미 끝난 포트라 듣는 작업자가 없어요.",
   STEP_UNKNOWN: "이런 단계가 없어요.",
   MANIFEST_MISSING: "이 단계에는 프롬프트가 없었어요.",
+  COMMENT_OUTSIDE: "바뀐 파일과 줄에만 의견을 남길 수 있어요. 바뀐 곳을 다시 확인해 주세요.",
   COMMENT_UNKNOWN: "보내기를 기다리는 이런 의견이 없어요.",
   SCHEDULE_UNKNOWN: "이런 예약이 없어요.",
   SCHEDULE_TOO_LATE: "너무 오래된 예약 실행이라 다시 할 수 없어요.",

@@ -462,7 +462,7 @@ describe("good calls", () => {
     await expectRefused(`POST /v1/runs/${id}/again`, 409);
     const comments = `/v1/runs/${id}/ports/bad/comments`;
     const written = await expectGood(`POST ${comments}`, 200, {
-      body: { path: "src/bad.txt", line: 1, side: "new", quote: "x", text: "이름이 길어요" },
+      body: { path: "src/bad/bad.txt", line: 1, side: "new", quote: "x", text: "이름이 길어요" },
     });
     await expectGood(`GET ${comments}`, 200);
     const [{ id: comment }] = (written.body as { items: [{ id: number }] }).items;

@@ -48,6 +48,14 @@ async function begin(
 
 const BY = { by: "jiwoo", name: "jiwoo", tenant: "" };
 
+/** What a worker has changed, without its lines. */
+const CHANGE = () =>
+  Promise.resolve({
+    changes: [{ path: "src/a/prompt.txt", kind: "modified" as const }],
+    patch: "",
+    isCut: false,
+  });
+
 const until = (what: () => Promise<unknown>) =>
   expect.poll(what, { timeout: 45_000, interval: 100 });
 
@@ -90,7 +98,7 @@ test(
       side: "new",
       quote: "  Who you are  ",
     } as const;
-    await runs.runs.reviews.add(about, { ...line, text: "Shorter, please.", by: "minjun" });
+    await runs.runs.reviews.add(about, { ...line, text: "Shorter, please.", by: "minjun" }, CHANGE);
 
     const [asked] = (await runs.inbox.list({ status: "open", tenant: "" })).items;
     await runs.inbox.answer(asked!.id, { value: "send_back", note: "Not yet." }, BY);
@@ -120,7 +128,7 @@ test(
     await until(statuses).toBe("success, a succeeded");
     const about = { run: id, port: "a", tenant: "" };
     const file = { path: "src/a/prompt.txt", line: null, side: "new", quote: "" } as const;
-    await first.runs.reviews.add(about, { ...file, text: "Say it twice.", by: "minjun" });
+    await first.runs.reviews.add(about, { ...file, text: "Say it twice.", by: "minjun" }, CHANGE);
     const order = await first.runs.reviews.order(about, "minjun", undefined);
     // Stored, and then the process is gone before a leader has looked.
     await first.runs.stop();
