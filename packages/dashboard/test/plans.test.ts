@@ -1159,6 +1159,30 @@ describe("a run", () => {
     },
   );
 
+  test("keeps a comment on a line that left the change meanwhile, and says why", FULL, async () => {
+    await using server = await serve();
+    runInTheMiddle(server);
+    server.plans.changePort("run_middle", "api", { status: "held" });
+    server.plans.commentTrouble = {
+      message: "Line 2 (new) of src/api/login.ts is not in this change.",
+      hint: "The change shows these new lines: 10–14, 30–33.",
+    };
+    await using opened = await open(server, "/plans/runs/run_middle/ports/api?tab=diff");
+    const { page } = opened;
+    const file = page.getByRole("group", { name: /src\/api\/login\.ts/ });
+    await file.getByRole("button", { name: "2 번째 줄에 의견 남기기" }).click();
+    const said = page.getByRole("textbox", { name: "2번 줄에 의견 남기기" });
+    await said.fill("이름을 줄여 주세요");
+
+    await page.keyboard.press("Control+Enter");
+
+    const why = page.getByRole("alert");
+    await why.getByText("src/api/login.ts 파일의 2번 줄은 이번 변경에 없어요").waitFor();
+    await why.getByText("의견을 남길 수 있는 줄: 10–14, 30–33").waitFor();
+    expect(await said.inputValue()).toBe("이름을 줄여 주세요");
+    await expectWellMade(opened);
+  });
+
   test("that has used up its tokens or calls is given more of them", FULL, async () => {
     await using server = await serve();
     server.plans.runs.push(

@@ -48,6 +48,8 @@ export class DoublePlans {
   readonly diffs = new Map<string, TreeDiff>();
   readonly comments = new Map<string, readonly PortComment[]>();
   readonly transcripts = new Map<string, TranscriptLine[]>();
+  /** Comments are refused for now: the change is another one than the page shows. */
+  commentTrouble: { readonly message: string; readonly hint: string } | undefined;
   /** Transcripts are refused for now. */
   transcriptTrouble = false;
   readonly escalations: Escalation[] = [];
@@ -455,6 +457,10 @@ export class DoublePlans {
     given: Record<string, unknown>,
     response: ServerResponse,
   ): boolean {
+    if (this.commentTrouble && given["text"] !== undefined) {
+      const { message, hint } = this.commentTrouble;
+      return refuse(response, 409, "COMMENT_OUTSIDE", message, hint);
+    }
     const items = this.comments.get(key) ?? [];
     const { path, line, side, quote, text } = given;
     const added = {

@@ -80,6 +80,45 @@ test(
 );
 
 test(
+  "packages that `setup: auto` installs are there for the acceptance, from a kept set-up too",
+  { timeout: 120_000 },
+  async () => {
+    const name = "two";
+    const lock = {
+      name: "shop",
+      lockfileVersion: 3,
+      packages: {
+        "": { name: "shop", workspaces: ["two"] },
+        "node_modules/two": { resolved: name, link: true },
+        two: { name, version: "1.0.0" },
+      },
+    };
+    const { runs, repository } = await openStage({
+      ".gitignore": "node_modules/\nsrc/gen/\n",
+      "package.json": JSON.stringify({ name: "shop", workspaces: ["two"] }),
+      "package-lock.json": JSON.stringify(lock),
+      "two/package.json": JSON.stringify({ name, version: "1.0.0", main: "two.js" }),
+      "two/two.js": "module.exports = 2;\n",
+      "src/a.txt": "a\n",
+    });
+    const acceptance = "test -d node_modules/two && test ! -e src/gen/g.txt && cat src/b.txt";
+    const script = "mkdir -p src/gen && echo g > src/gen/g.txt && echo b > src/b.txt";
+    const plan = realPlan(planOf(script, acceptance, { setup: "auto", integration: acceptance }));
+
+    const started = { plan, repository: repository.folder, by: "me" };
+    const first = await ended(runs, (await runs.runs.run(started)).id);
+    const second = await ended(runs, (await runs.runs.run(started)).id);
+
+    expect([first, second].map(({ status, because }) => [status, because])).toEqual([
+      ["success", null],
+      ["success", null],
+    ]);
+    const { steps } = await runs.runs.port(second.id, "api");
+    expect(steps.find(({ kind }) => kind === "setup")!.log).toContain("same set-up");
+  },
+);
+
+test(
   "repositories in what a port owns are left out and named; its own files are kept",
   { timeout: 90_000 },
   async () => {

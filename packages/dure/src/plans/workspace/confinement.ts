@@ -142,7 +142,7 @@ export async function confine(
  * Places by the names that the commit has for them: a name that is composed in a pattern may be
  * decomposed there, and then the mount has to say it so. Pure.
  */
-export function asSpelled(places: ScopePlaces, names: readonly string[]): ScopePlaces {
+function asSpelled(places: ScopePlaces, names: readonly string[]): ScopePlaces {
   const spellings = new Map<string, Set<string>>();
   for (const name of names) {
     const composed = name.normalize("NFC");

@@ -135,10 +135,7 @@ function refusal(
 ): ViolationReason | undefined {
   if (!isText(one.key)) return "broken-text";
   const write = decideWrite(scope, textOf(one.key));
-  if (isNested(one)) {
-    const around = one.key.slice(0, Math.max(0, one.key.lastIndexOf("/")));
-    if (meets(scope.writes, textOf(around as PathKey))) return "nested-repository";
-  }
+  if (isNestedInOwned(one, scope)) return "nested-repository";
   // The owner of the path is told what is odd about the file; every other worker, that the path is
   // not its own.
   const isGits = one.kind === "odd" && ["in-submodule", "git-internals"].includes(one.because);
@@ -149,6 +146,14 @@ function refusal(
   if (one.kind !== "link") return undefined;
   if (!one.leadsTo.within) return "link-outside";
   return mayFollow(one.leadsTo, scope, listing) ? undefined : "link-unreadable";
+}
+
+/** The worker may write where the repository stands, or around it. */
+function isNestedInOwned(one: FoundPath, scope: WorkerScope): boolean {
+  if (!isNested(one)) return false;
+  const around = one.key.slice(0, Math.max(0, one.key.lastIndexOf("/")));
+
+  return meets(scope.writes, textOf(around as PathKey));
 }
 
 /** A link to a folder opens all that is in it. */
