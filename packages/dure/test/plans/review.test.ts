@@ -149,3 +149,41 @@ test(
     expect(steps.filter(({ kind }) => kind === "implement")).toHaveLength(2);
   },
 );
+
+test(
+  "a review that changes nothing is no success: it waits for a person, who approves or says more",
+  { timeout: 120_000 },
+  async () => {
+    const { runs, repository } = await openStage(FILES);
+    const once = '"test -e src/a/made.txt || echo made > src/a/made.txt"';
+    const text = ONE.replace('"cat >> src/$DURE_PORT_ID/prompt.txt"', once);
+    const { id, statuses } = await begin(runs, repository, text);
+    await until(statuses).toBe("success, a succeeded");
+    const before = await runs.runs.port(id, "a");
+    const about = { run: id, port: "a", tenant: "" };
+    const review = await runs.runs.reviews.order(about, "minjun", "Name it otherwise.");
+
+    await runs.runs.commands.order(id, review, { by: "minjun" });
+
+    await until(statuses).toBe("running, a held");
+    const port = await runs.runs.port(id, "a");
+    expect(port.because).toEqual({
+      code: "REVIEW_UNCHANGED",
+      message: "The review of a came to no change.",
+      hint: expect.stringContaining(`dure plan review ${id} a --send`) as string,
+    });
+    expect(port.resultCommit).toBe(before.resultCommit);
+    const open = async () => (await runs.inbox.list({ status: "open", tenant: "" })).items;
+    const [first] = await open();
+    expect(first).toMatchObject({ type: "decision", context: { code: "REVIEW_UNCHANGED" } });
+    await runs.inbox.answer(first!.id, { value: "send_back", note: "Name it b." }, BY);
+    await until(async () => (await open()).map(({ id: asked }) => asked === first!.id)).toEqual([
+      false,
+    ]);
+    await until(statuses).toBe("running, a held");
+    await runs.runs.commands.order(id, { type: "approve", port: "a" }, { by: "minjun" });
+    await until(statuses).toBe("success, a succeeded");
+    expect((await runs.runs.port(id, "a")).because).toBeNull();
+    expect(await open()).toEqual([]);
+  },
+);

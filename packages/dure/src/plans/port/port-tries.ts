@@ -15,6 +15,7 @@ import { ModuleTrial, resultsOf } from "./module-trial.ts";
 import type { PortWork, Try } from "./pair-parts.ts";
 import { failedOutcome, PortFailure } from "./port-failure.ts";
 import { failedWith, type AcceptOutput, type CheckOutput } from "./port-steps.ts";
+import type { NewEscalation } from "../../kernel/escalation.ts";
 import type { PlanStep, PlanPort } from "../rows/run.ts";
 import {
   exhaustion,
@@ -74,6 +75,8 @@ class PortTries {
     let last = this.#reviewedBefore(start);
     let made: TriesMade = { pair: 0, orchestrator: 0 };
     let triesMore = triesForBreak(this.#done);
+    // What a person wanted changed, until an accepted try has.
+    let reviewed = last?.commit;
     for (;;) {
       signal.throwIfAborted();
       await account.reloadAllowances();
@@ -88,11 +91,14 @@ class PortTries {
       commit = last.commit;
       if (last.broken?.by !== undefined) triesMore = BROKEN_TRIES;
       last = this.#reviewed(next.number, last);
+      if (last.feedback.reviewedBy !== undefined) reviewed = commit;
       if (!last.feedback.success) continue;
       await tryWithoutWork(this.#work, next, commit);
       await files.keep(commit);
+      const isChanged =
+        reviewed === undefined || (await files.changes(reviewed, commit)).length > 0;
 
-      return this.#accepted(commit);
+      return isChanged ? this.#accepted(commit) : this.#unchanged(commit, next);
     }
   }
 
@@ -113,16 +119,44 @@ class PortTries {
   #accepted(commit: string): PortOutcome {
     const { run, port } = this.#work;
     if (port.gate === undefined) return { status: "succeeded", commit };
-    const escalation = escalationFor("gate", {
-      ...aboutPort(run, port.id),
+    const description = `Look at what it changed: dure plan review ${run.id} ${port.id}`;
+    const escalation = this.#gate("accepted, and waits for approval", {
       // Of this work alone: an answer to an earlier try approves nothing else.
       key: commit,
-      title: `${run.plan.name} › ${port.title}: accepted, and waits for approval`.slice(0, 300),
-      description: `Look at what it changed: dure plan review ${run.id} ${port.id}`,
+      description,
       context: { code: "PORT_HELD", commit },
     });
 
     return { status: "held", commit, escalation };
+  }
+
+  /** The work is as it was before its review: a person decides whether it stays so. */
+  #unchanged(commit: string, { number }: Try): PortOutcome {
+    const { run, port } = this.#work;
+    const because = {
+      code: "REVIEW_UNCHANGED",
+      message: `The review of ${port.id} came to no change.`,
+      hint:
+        "Approve the work as it is, or say more exactly what to change: " +
+        `dure plan review ${run.id} ${port.id} --send "…"`,
+    };
+    const escalation = this.#gate(because.message, {
+      key: `${commit}:${number}`,
+      description: because.hint,
+      context: { code: because.code, commit },
+    });
+
+    return { status: "held", commit, because, escalation };
+  }
+
+  #gate(
+    says: string,
+    about: Pick<Parameters<typeof escalationFor>[1], "key" | "description" | "context">,
+  ): NewEscalation {
+    const { run, port } = this.#work;
+    const title = `${run.plan.name} › ${port.title}: ${says}`.slice(0, 300);
+
+    return escalationFor("gate", { ...aboutPort(run, port.id), ...about, title });
   }
 
   /** Undefined: no try is left. A try that was made before stands, whatever was given since. */
