@@ -97,6 +97,7 @@ export class RunBook {
       if (change.status !== undefined && isRunOver(change.status)) {
         const names = changes.map(({ position }) => this.portAt(position));
         await records.steps.stop(tx, this.#run.id, [ORCHESTRATOR, ...names]);
+        await records.settleEnded(tx, this.#run.id, change.status);
       }
       await this.#writeBeside(tx, entry);
     });
@@ -132,13 +133,11 @@ export class RunBook {
     change: RunChange & { readonly status: RunOutcome },
     entry: Omit<RunEntry, "change" | "settles"> = {},
   ): Promise<void> {
-    const isDone = change.status === "success" || change.status === "cancelled";
     const { events = [] } = entry;
     await this.write({
       ...entry,
       change: { because: null, ...change },
       events: [...events, ...this.#endEvents(change)],
-      settles: [isDone ? {} : { severity: "low" }],
     });
     this.#parts.logger.info(
       { run: this.#run.id, outcome: change.status },

@@ -4,10 +4,11 @@ import * as sql from "./run-statements.ts";
 import type { Database, Transaction } from "../../durable/database.ts";
 import type { Lease, Leases } from "../../durable/leases.ts";
 import { storable } from "../../durable/storable.ts";
-import type { PlanRunStatus } from "../../kernel/plans.ts";
+import type { PlanRunStatus, RunOutcome } from "../../kernel/plans.ts";
 import type { TenantView } from "../../kernel/tenant.ts";
 import type { NewPlatformEvent } from "../../wire/events.ts";
 import type { PlanViolation, ContextManifest, StepWaiting } from "../../wire/runs.ts";
+import { RESUMING_TRIGGERS } from "../ask/triggers.ts";
 import { HostRecords } from "./host-records.ts";
 import type {
   NewRun,
@@ -204,15 +205,25 @@ export class RunRecords {
   async settle(
     tx: Transaction,
     run: string,
-    { ports, types, except = [], severity }: Settling,
+    { ports, types, except = [] }: Settling,
   ): Promise<void> {
     await tx.query(sql.SETTLE, [
       run,
       ports ? [...ports] : null,
       types ? [...types] : null,
       [...except],
-      severity ?? null,
     ]);
+  }
+
+  /**
+   * With the end of a run: closes its questions. Where it came short, the newest one of each failed
+   * port stays, and of the run: their answers go on with it. Where it succeeded, also those that
+   * earlier runs of the same plan left for its ports.
+   */
+  async settleEnded(tx: Transaction, run: string, outcome: RunOutcome): Promise<void> {
+    if (outcome === "success" || outcome === "cancelled") await this.settle(tx, run, {});
+    else await tx.query(sql.SETTLE_SHORT, [run, RESUMING_TRIGGERS.ofPort, RESUMING_TRIGGERS.ofRun]);
+    if (outcome === "success") await tx.query(sql.SETTLE_EARLIER, [run]);
   }
 
   // --- violations

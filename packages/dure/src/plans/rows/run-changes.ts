@@ -83,7 +83,6 @@ export interface Settling {
   readonly ports?: readonly string[];
   readonly types?: readonly EscalationType[];
   readonly except?: readonly EscalationType[];
-  readonly severity?: EscalationSeverity;
 }
 
 export type NewViolation = Omit<PlanViolation, "at" | "detail"> & {

@@ -216,8 +216,41 @@ export const SETTLE = {
     where e.run = $1 and e.status = 'open'
       and ($2::text[] is null or coalesce(e.port, '') = any($2))
       and ($3::text[] is null or e.type = any($3))
-      and e.type <> all($4::text[])
-      and ($5::text is null or e.severity = $5)`,
+      and e.type <> all($4::text[])`,
+};
+export const SETTLE_SHORT = {
+  name: "plan.settle_short",
+  text: `with kept as (
+      select distinct on (coalesce(e.port, '')) e.id
+      from dure.escalations e
+      left join dure.plan_ports p on p.run = e.run and p.id = e.port
+      where e.run = $1 and e.status = 'open'
+        and case
+          when e.port is null then e.context->>'trigger' = any($3)
+          else p.status = 'failed' and e.context->>'trigger' = any($2)
+        end
+      order by coalesce(e.port, ''), e.created_at desc, e.id desc
+    )
+    select c.id
+    from dure.escalations e
+    cross join lateral
+      dure.close_escalation(e.id, 'resolved', '{"value": "settled"}', 'system') c
+    where e.run = $1 and e.status = 'open' and e.id not in (select id from kept)`,
+};
+export const SETTLE_EARLIER = {
+  name: "plan.settle_earlier",
+  text: `select c.id
+    from dure.plan_runs r
+    join dure.plan_runs o on o.tenant = r.tenant and o.plan = r.plan
+      and o.repository = r.repository and o.seq < r.seq and o.finished_at is not null
+    join dure.escalations e on e.run = o.id and e.status = 'open'
+    cross join lateral
+      dure.close_escalation(e.id, 'resolved', '{"value": "settled"}', 'system') c
+    where r.id = $1
+      and (
+        e.port is null
+        or exists (select from dure.plan_ports p where p.run = r.id and p.id = e.port)
+      )`,
 };
 
 // --- orders
