@@ -332,6 +332,21 @@ export const ko = {
     } as Readonly<Record<string, string>>,
     mergedInto: (what: string, target: string, commit: string) => `${target}: ${what} (${commit}).`,
     mergedFiles: (folder: string) => `${folder}의 파일도 함께 바뀌었어요.`,
+    deliveries: {
+      kept: "브랜치에 있음",
+      merged: "합침",
+      published: "푸시함",
+      undone: "되돌림",
+      superseded: "다음 실행이 대신함",
+    },
+    mergedAt: (target: string, commit: string, at: string) =>
+      `${at}에 ${target} 브랜치에 합쳤어요(${commit}).`,
+    undoneAt: (target: string, commit: string, at: string) =>
+      `${at}에 ${target} 브랜치에서 되돌렸어요(${commit}).`,
+    supersededBy: "이 계획의 다음 실행이 성공했어요:",
+    undo: "합친 것 되돌리기",
+    undoAsk: (target: string) =>
+      `${target} 브랜치에서 이 결과를 되돌릴까요? 커밋 하나가 더해지고, 그 뒤에 들어온 것은 남아요.`,
     escalations: "사람을 기다리는 것",
     views: { label: "보는 방식", graph: "그림", list: "목록" },
     graph: "포트와 그 순서",

@@ -223,19 +223,28 @@ export class DoublePlans {
             409,
             "TARGET_DIRTY",
             "dirty is checked out in /shop, with changes of its own: a.ts.",
-            "Commit or stash them (git stash -u), then merge again. Nothing was changed.",
+            "Commit or stash them (git stash -u), then try again. Nothing was changed.",
           );
         }
         if (target === "reviewed" && given["confirm"] !== LEAVING.confirm) {
           const said = "Look at what leaves with the run run_middle first: ci in a.yml.";
           return refuse(response, 409, "RESULT_NEEDS_REVIEW", said, undefined, LEAVING);
         }
+        const commit = "f".repeat(40);
+        const merged = { target, commit, before: run.baseCommit, at: Date.now() };
+        this.change(run.id, { report: { ...run.report!, merged }, delivery: "merged" });
         return json(response, 200, {
           kind: "merged",
           target,
-          commit: "f".repeat(40),
+          commit,
           updated: "/home/user/shop",
         });
+      }
+      case "undo": {
+        const { target = "main" } = run.report?.merged ?? {};
+        const undone = { target, commit: "e".repeat(40), at: Date.now() };
+        this.change(run.id, { report: { ...run.report!, undone }, delivery: "undone" });
+        return json(response, 200, toWire({ ...undone, updated: null, isNew: true }));
       }
       default:
         return refuse(response, 404, "NOT_FOUND", path);

@@ -151,6 +151,8 @@ export function aRun(
     promises: null,
     mode: MODE,
     report: null,
+    delivery: change.report?.commit === undefined ? null : "kept",
+    supersededBy: null,
     tokensIn: 48_210,
     tokensOut: 9_340,
     tokensMost: 400_000,

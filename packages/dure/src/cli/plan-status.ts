@@ -1,8 +1,9 @@
 import { isRunOver, type PlanStep, type PortStatus, type RunDetail } from "../client/index.ts";
 import { saidLines } from "./plan-say.ts";
-import { EXIT, type ExitCode, type Output } from "./output.ts";
+import { EXIT, momentOf, type ExitCode, type Output } from "./output.ts";
 import { seconds, waitingWords } from "./plan-watch.ts";
 import type { PlansCommand } from "./plans.ts";
+import type { Moved } from "./words/plans.en.ts";
 import type { CliWords } from "./words/words.ts";
 
 const MARKS = {
@@ -220,10 +221,34 @@ export function printReport(run: RunDetail, output: Output): void {
   }
   if (report.branch !== undefined) {
     output.line(words.branch(report.branch));
+  }
+  for (const line of deliveryLines(run, words)) output.line(line);
+  if (run.delivery === "merged") output.note(words.undo(run.id));
+  else if (report.branch !== undefined && run.delivery !== "undone") {
     output.note(words.takeOver(run.id));
   }
 
   const failed =
     run.status === "cancelled" ? undefined : run.ports.find(({ status }) => status === "failed");
   if (failed) output.note(words.tryAgain(run.id, failed.id));
+}
+
+/** What became of the result. Pure. */
+function deliveryLines(
+  { report, supersededBy }: Pick<RunDetail, "report" | "supersededBy">,
+  words: CliWords["plans"]["status"],
+): readonly string[] {
+  const { merged, undone, published } = report ?? {};
+  const said = ({ target, commit, at }: NonNullable<typeof undone>): Moved => ({
+    target,
+    commit: commit.slice(0, 12),
+    at: momentOf(at),
+  });
+
+  return [
+    ...(published ? [words.published(published.branch, published.remote)] : []),
+    ...(merged ? [words.mergedInto(said(merged))] : []),
+    ...(undone ? [words.undone(said(undone))] : []),
+    ...(supersededBy === null ? [] : [words.superseded(supersededBy)]),
+  ];
 }

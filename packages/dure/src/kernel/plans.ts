@@ -17,6 +17,10 @@ export function isRunOver(status: PlanRunStatus): status is RunOutcome {
   return (RUN_OUTCOMES as readonly string[]).includes(status);
 }
 
+/** What becomes of a result after its run. */
+export const DELIVERIES = ["kept", "merged", "published", "undone", "superseded"] as const;
+export type ResultDelivery = (typeof DELIVERIES)[number];
+
 /** preparing: the base and the contracts. merging: the results become one tree, which is tried. */
 export const RUN_PHASES = ["preparing", "building", "merging", "over"] as const;
 /**

@@ -280,8 +280,8 @@ export const SENTENCES_KO: readonly SentenceForm[] = [
   ],
 
   [
-    "Commit or stash them (git stash -u), then merge again. Nothing was changed.",
-    "커밋하거나 `git stash -u`로 치운 뒤 다시 합쳐 주세요. 바뀐 것은 없어요.",
+    "Commit or stash them (git stash -u), then try again. Nothing was changed.",
+    "커밋하거나 `git stash -u`로 치운 뒤 다시 해 주세요. 바뀐 것은 없어요.",
   ],
 
   [

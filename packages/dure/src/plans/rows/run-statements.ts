@@ -51,13 +51,28 @@ export const ADD_TOKENS = {
     where id = $1
     returning tokens_in, tokens_out, tokens_most, calls, calls_most`,
 };
-export const RUN = { name: "plan.run", text: "select * from dure.plan_runs where id = $1" };
+/** Of a run with a result: the first later one of its plan that succeeded with its ports. */
+const SUPERSEDED_BY = `case when r.report ? 'commit' then (
+      select n.id
+      from dure.plan_runs n
+      where n.tenant = r.tenant and n.seq > r.seq and n.plan = r.plan
+        and n.repository = r.repository and n.status = 'success'
+        and not exists (
+          select from dure.plan_ports o
+          where o.run = r.id
+            and not exists (select from dure.plan_ports p where p.run = n.id and p.id = o.id)
+        )
+      order by n.seq
+      limit 1
+    ) end as superseded_by`;
+export const RUN = {
+  name: "plan.run",
+  text: `select r.*, ${SUPERSEDED_BY} from dure.plan_runs r where r.id = $1`,
+};
 export const RUN_BY_KEY = {
   name: "plan.run_by_key",
-  text: `
-    select *
-    from dure.plan_runs
-    where tenant = $1 and start_key = $2`,
+  text: `select r.*, ${SUPERSEDED_BY} from dure.plan_runs r
+    where r.tenant = $1 and r.start_key = $2`,
 };
 export const RUNS = {
   name: "plan.runs",
@@ -69,7 +84,7 @@ export const RUNS = {
         where p.run = r.id
         group by 1
       ) c
-    ) as counts
+    ) as counts, ${SUPERSEDED_BY}
     from dure.plan_runs r
     where ($1::text is null or r.tenant = $1)
       and ($2::text is null or r.plan = $2)

@@ -226,6 +226,11 @@ export class PlanLibrary {
     return this.#results.merge(...asked);
   }
 
+  /** Takes a result that was merged out of the branch again. Throws as {@link RunResults.undo}. */
+  undo(...asked: Parameters<RunResults["undo"]>): ReturnType<RunResults["undo"]> {
+    return this.#results.undo(...asked);
+  }
+
   /**
    * Sends the result of a run where its plan says, because a person asks for it. Throws as
    * {@link RunDelivery.publish} and `NamedRepositories`.

@@ -32,7 +32,19 @@ export function shownPlan({ plan, ...view }: PlanView): ShownPlan {
 export type ShowRepository = (run: Pick<PlanRun, "repository">) => string;
 
 export function shownRun(run: PlanRun, repository: ShowRepository): ShownRun {
-  return { ...only(run, RUN_KEYS), plan: run.plan.name, repository: repository(run) };
+  const shown = { plan: run.plan.name, repository: repository(run), delivery: deliveryOf(run) };
+
+  return { ...only(run, RUN_KEYS), ...shown };
+}
+
+/** What became of the result last. */
+function deliveryOf({ report, supersededBy }: PlanRun): ShownRun["delivery"] {
+  if (report?.commit === undefined) return null;
+  if (report.undone) return "undone";
+  if (report.merged) return "merged";
+  if (report.published) return "published";
+
+  return supersededBy === null ? "kept" : "superseded";
 }
 
 export function shownDetail(run: RunDetail, repository: ShowRepository, now: number): ShownDetail {
@@ -86,6 +98,7 @@ const RUN_KEYS = [
   "promises",
   "mode",
   "report",
+  "supersededBy",
   "tokensIn",
   "tokensOut",
   "tokensMost",
