@@ -1024,6 +1024,72 @@ describe("a run", () => {
     },
   );
 
+  test.each([
+    [
+      "ko-KR",
+      "브랜치에 합치기",
+      "합치기",
+      "합친 것 되돌리기",
+      /되돌릴까요/,
+      "main 브랜치에서 되돌렸어요",
+    ],
+    [
+      "en-US",
+      "Merge into a branch",
+      "Merge",
+      "Undo the merge",
+      /again\?/,
+      "Taken out of main again",
+    ],
+  ] as const)(
+    "that was merged is not offered again, and is undone after a question (%s)",
+    { timeout: 60_000 },
+    async (locale, offer, merge, undo, question, said) => {
+      await using server = await serve();
+      const commit = "dd".padEnd(40, "0");
+      const report = { commit, branch: "dure/login-3", kept: [], missing: [], conflicts: [] };
+      const ended = { status: "success", phase: "over", finishedAt: Date.now(), report } as const;
+      server.plans.runs.push(aRun("run_middle", ended, { domain: { status: "succeeded" } }));
+      await using opened = await open(server, "/plans/runs/run_middle", { locale });
+      const { page } = opened;
+      const [merging, undoing] = [offer, undo].map((name) => page.getByRole("button", { name }));
+      await merging!.click();
+      await page.getByRole("button", { name: merge, exact: true }).click();
+      await undoing!.waitFor();
+      expect(await merging!.count()).toBe(0);
+      await expectWellMade(opened);
+
+      const asked: string[] = [];
+      page.once("dialog", (dialog) => (asked.push(dialog.message()), dialog.dismiss()));
+      await undoing!.click();
+      page.once("dialog", (dialog) => (asked.push(dialog.message()), dialog.accept()));
+      await undoing!.click();
+
+      await page.getByText(said).waitFor();
+      expect(asked).toEqual([expect.stringMatching(question), expect.stringMatching(question)]);
+      expect(sent(server, /undo$/)).toHaveLength(1);
+      expect(await undoing!.count()).toBe(0);
+      expect(await merging!.count()).toBe(0);
+      await expectWellMade(opened);
+    },
+  );
+
+  test("whose result a later run replaced says so and leads there", FULL, async () => {
+    await using server = await serve();
+    const report = { commit: "dd".padEnd(40, "0"), kept: [], missing: [], conflicts: [] };
+    const ended = { status: "success", phase: "over", finishedAt: Date.now(), report } as const;
+    const replaced = { delivery: "superseded", supersededBy: "run_later" } as const;
+    server.plans.runs.push(aRun("run_middle", { ...ended, ...replaced }));
+    await using opened = await open(server, "/plans");
+    await opened.page.getByText("다음 실행이 대신함").waitFor();
+    await opened.page.goto(`${server.url}/plans/runs/run_middle`);
+
+    const later = opened.page.getByRole("link", { name: "run_later" });
+
+    expect(await later.getAttribute("href")).toContain("/plans/runs/run_later");
+    await expectWellMade(opened);
+  });
+
   test(
     "that ended is cleaned after saying what is lost, and is then its history alone",
     { ...FULL, timeout: 60_000 },

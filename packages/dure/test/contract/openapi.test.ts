@@ -402,6 +402,8 @@ describe("good calls", () => {
       await expectGood(`POST /v1/runs/${id}/approve`, 200, { body: { commit } });
       await expectRefused(`POST /v1/runs/${id}/merge`, 404, { body: { into: "nowhere" } });
       await expectGood(`POST /v1/runs/${id}/merge`, 200, { body: { into: "main" } });
+      await expectRefused(`POST /v1/runs/${id}/undo`, 409, { body: { from: "nowhere" } });
+      await expectGood(`POST /v1/runs/${id}/undo`, 200);
       await expectRefused(`POST /v1/runs/${id}/publish`, 409);
       await expectGood("GET /v1/runs?plan=greet&status=success&limit=5", 200);
       await expectRefused(`POST /v1/runs/${id}/pause`, 409);
@@ -689,6 +691,7 @@ test.each([
   ["GET /v1/runs/run_0/leaving", 404],
   ["POST /v1/runs/run_0/approve", 404, { body: { commit: "0".repeat(40) } }],
   ["POST /v1/runs/run_0/merge", 404],
+  ["POST /v1/runs/run_0/undo", 404],
   ["POST /v1/runs/run_0/publish", 404],
   ["POST /v1/runs/run_0/pause", 404],
   ["POST /v1/runs/run_0/resume", 404],

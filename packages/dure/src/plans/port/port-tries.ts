@@ -11,6 +11,7 @@ import { withFindings } from "./hooks.ts";
 import { aboutPort, escalationFor } from "../ask/triggers.ts";
 import { withReview } from "../ask/review.ts";
 import { MemberWork, type PartEnd } from "./member-work.ts";
+import { openContractsOf } from "../mode.ts";
 import { ModuleTrial, resultsOf } from "./module-trial.ts";
 import type { PortWork, Try } from "./pair-parts.ts";
 import { failedOutcome, PortFailure } from "./port-failure.ts";
@@ -404,10 +405,11 @@ async function startOf(work: PortWork): Promise<string> {
   return composed.commit;
 }
 
-/** What the port needs; in one context, every port that has succeeded before it. */
+/** What the port needs; in one context, or with a contract that is written on the way, all before. */
 async function portsBefore({ run, port, parts }: PortWork): Promise<readonly PlanPort[]> {
   const { records, modules } = parts;
-  if (run.mode?.oneContext !== true) {
+  const goesOn = run.mode?.oneContext === true || openContractsOf(run.mode).length > 0;
+  if (!goesOn) {
     return records.portsNamed(run.id, [...modules.neededBy([port.id])]);
   }
   const all = await records.portsNamed(
