@@ -4,6 +4,10 @@ import type { SentenceForm } from "../kernel/sentence-forms.ts";
 export const REASONS_KO: readonly SentenceForm[] = [
   // --- what an acceptance says that names no test
   [
+    "The acceptance command ended with exit code {0} and named no test.",
+    "통과 조건 명령이 종료 코드 {0}(으)로 끝났고, 실패한 테스트의 이름은 알 수 없어요.",
+  ],
+  [
     "The acceptance command failed without naming a test.",
     "통과 조건 명령이 실패했고, 실패한 테스트의 이름은 알 수 없어요.",
   ],

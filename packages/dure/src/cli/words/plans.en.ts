@@ -285,7 +285,8 @@ export const PLANS_EN = {
   },
 
   log: {
-    head: (member: string, attempt: number) => `--- ${member}, try ${attempt}`,
+    head: (member: string, attempt: number) =>
+      attempt === 0 ? `--- ${member}` : `--- ${member}, try ${attempt}`,
     empty: (port: string) => `${port}: nothing was said yet`,
   },
 };

@@ -333,7 +333,10 @@ export const PLANS_KO: PlansWords = {
   },
 
   log: {
-    head: (member, attempt) => `--- ${memberOf(member)}, ${attempt}번째 시도`,
+    head: (member, attempt) => {
+      const tried = attempt === 0 ? "" : `, ${attempt}번째 시도`;
+      return `--- ${memberOf(member)}${tried}`;
+    },
     empty: (port) => `${port}: 아직 한 말이 없어요`,
   },
 };

@@ -14,6 +14,7 @@ import { reviewOf } from "./review.ts";
 /** What makes a run ask for a decision. */
 export type TriggerName =
   | "tries-exhausted"
+  | "acceptance-broken"
   | "tokens-80"
   | "tokens-95"
   | "time-over"
@@ -98,6 +99,11 @@ const ACTIONS = {
 export const TRIGGERS: Readonly<Record<TriggerName, Trigger>> = {
   "tries-exhausted": {
     type: "test_failure",
+    severity: "high",
+    actions: ["retry", "reassign", "skip", "cancel"],
+  },
+  "acceptance-broken": {
+    type: "quality",
     severity: "high",
     actions: ["retry", "reassign", "skip", "cancel"],
   },

@@ -19,6 +19,7 @@ import { failedWith, type AcceptOutput, type CheckOutput } from "./port-steps.ts
 import type { NewEscalation } from "../../kernel/escalation.ts";
 import type { PlanStep, PlanPort } from "../rows/run.ts";
 import {
+  brokeOff,
   exhaustion,
   hintOf,
   implResultOf,
@@ -262,6 +263,7 @@ class PortTries {
       commit,
       feedback,
       buildFailed: accepted.buildFailed === true || together !== undefined,
+      isBroken: brokeOff(accepted),
       broken: together?.broken,
     };
   }

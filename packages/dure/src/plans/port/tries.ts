@@ -87,3 +87,8 @@ function isBrokenByOther({
 
 /** Tries of one port, those that people give included: a bound for every loop. */
 export const MAX_TRIES = 50;
+
+/** As people read it: steps of the merge are numbered by their commit, which is no try. Pure. */
+export function shownTry(number: number): number {
+  return number > MAX_TRIES ? 0 : number;
+}

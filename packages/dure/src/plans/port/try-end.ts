@@ -20,6 +20,8 @@ export interface TryEnd {
   readonly feedback: TestFeedback;
   /** It failed with the check, not with tests. */
   readonly buildFailed?: boolean | undefined;
+  /** Its acceptance broke off: no test failed. */
+  readonly isBroken?: boolean | undefined;
   /** What to do about a worker that failed by itself. */
   readonly hint?: string | undefined;
   /** It had passed alone. */
@@ -158,6 +160,15 @@ function sayNested(violations: MemberOutput["violations"]): string[] {
   ];
 }
 
+/**
+ * The acceptance ended otherwise than a run of tests that fail: by a signal, or by an exit code
+ * above 1, and no test is known to have failed. Pure.
+ */
+export function brokeOff({ exitCode, feedback }: Pick<AcceptOutput, "exitCode" | "feedback">) {
+  const isKnown = feedback.failedTests.length > 0 || feedback.metrics.failed > 0;
+  return !feedback.success && !isKnown && exitCode !== 0 && exitCode !== 1;
+}
+
 /** Why a port has failed that has no try left. Pure. */
 export function exhaustion(port: string, made: number, last: TryEnd | undefined): PortFailure {
   const { feedback, buildFailed = false, broken } = last ?? {};
@@ -171,8 +182,10 @@ export function exhaustion(port: string, made: number, last: TryEnd | undefined)
     brokenBy: broken.by,
   };
 
+  const trigger = last?.isBroken === true ? "acceptance-broken" : "tries-exhausted";
+
   return new PortFailure(
-    buildFailed ? "build-failed" : "tries-exhausted",
+    buildFailed ? "build-failed" : trigger,
     { code: "TRIES_EXHAUSTED", message: words.trim(), hint: hintAfter(port, last) },
     { tries: made, failing, metrics: feedback?.metrics, ...together },
   );

@@ -1,5 +1,6 @@
 /** The records of runs: what is read and written of them in one place. */
 
+import { stripVTControlCharacters } from "node:util";
 import * as sql from "./run-statements.ts";
 import type { Database, Transaction } from "../../durable/database.ts";
 import type { Lease, Leases } from "../../durable/leases.ts";
@@ -464,6 +465,8 @@ interface PortTriesMade {
   readonly unproven: boolean;
 }
 
+/** Its end, without what a terminal obeys. */
 function tail(text: string): string {
-  return text.length > MAX_LOG ? `…${text.slice(-MAX_LOG)}` : text;
+  const kept = stripVTControlCharacters(text.slice(-MAX_LOG));
+  return text.length > MAX_LOG ? `…${kept}` : kept;
 }

@@ -1,7 +1,9 @@
+import { stripVTControlCharacters } from "node:util";
 import type { RowOf } from "../../durable/rows.ts";
 import type { Database, Transaction } from "../../durable/database.ts";
 import type { Member } from "../../kernel/plans.ts";
 import type { TranscriptLine } from "../../wire/runs.ts";
+import { shownTry } from "../port/tries.ts";
 import type { TranscriptEntry } from "../workers/worker.ts";
 
 /** Which lines of a port's transcript are read. */
@@ -45,6 +47,7 @@ export async function readTranscript(
       : (await database.query<TranscriptRow>(READ_BEFORE, [...given, before])).toReversed();
   return rows.map(({ at, status, ...row }) => ({
     ...row,
+    try: shownTry(row.try),
     at: at.getTime(),
     status: status ?? undefined,
   }));
@@ -54,9 +57,11 @@ type TranscriptRow = RowOf<Omit<TranscriptLine, "status">, "at"> & {
   readonly status: string | null;
 };
 
-/** PostgreSQL stores no NUL and no half of a character. */
+/**
+ * Without what a terminal obeys, such as colours. PostgreSQL stores no NUL and no half of a character.
+ */
 function plain(text: string): string {
-  return text.toWellFormed().replaceAll("\0", "");
+  return stripVTControlCharacters(text).toWellFormed().replaceAll("\0", "");
 }
 
 const APPEND = {

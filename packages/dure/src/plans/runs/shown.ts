@@ -12,6 +12,7 @@ import type {
 } from "../../wire/runs.ts";
 import { rolesOf } from "../network-needs.ts";
 import type { Plan, Port } from "../plan.ts";
+import { shownTry } from "../port/tries.ts";
 import { withoutPassword } from "../workspace/remote.ts";
 import { compareClaim } from "../workers/claims.ts";
 import type { PlanView } from "./plan-library.ts";
@@ -256,6 +257,7 @@ function stepOf(step: PlanStep, now: number): ShownStep {
 
   return {
     ...only(step, STEP_KEYS),
+    try: shownTry(step.try),
     stalled: step.status === "running" && step.member !== null && isQuiet,
     output: output && { ...result, ...rest, ...claim },
   };
