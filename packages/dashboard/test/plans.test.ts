@@ -116,6 +116,8 @@ describe("decisions", () => {
       ["c", "d", true],
     ]);
     for (const { from, to } of ways) expect(at.get(from)! + 260).toBeLessThan(at.get(to)!);
+    // Each stands in the column of its level, also one that is needed much later.
+    expect([at.get("a"), at.get("b")]).toEqual([0, 0]);
   });
 
   test("steps become tries, newest first, each with what the tests said", () => {
@@ -1071,6 +1073,35 @@ describe("a run", () => {
       expect(await undoing!.count()).toBe(0);
       expect(await merging!.count()).toBe(0);
       await expectWellMade(opened);
+    },
+  );
+
+  test(
+    "that is wider than its room begins at its first port; a picked one is in sight",
+    FULL,
+    async () => {
+      await using server = await serve();
+      const ports = Array.from({ length: 8 }, (_, index) =>
+        aPort([`p${index}`, `Port ${index}`, "api", index === 0 ? [] : [`p${index - 1}`], ""]),
+      );
+      server.plans.runs.push(aRun("run_wide", { ports }));
+      await using opened = await open(server, "/plans/runs/run_wide");
+      const { page } = opened;
+      const isWhole = async (title: string): Promise<boolean> => {
+        const [room, port] = await Promise.all([
+          page.locator(".port-graph").boundingBox(),
+          box(page, title).boundingBox(),
+        ]);
+        return port!.x >= room!.x && port!.x + port!.width <= room!.x + room!.width;
+      };
+      await box(page, "Port 0").waitFor();
+
+      await expect.poll(() => isWhole("Port 0")).toBe(true);
+      expect(await isWhole("Port 7")).toBe(false);
+
+      await page.goto(`${server.url}/plans/runs/run_wide/ports/p7`);
+      await box(page, "Port 7").waitFor();
+      await expect.poll(() => isWhole("Port 7")).toBe(true);
     },
   );
 
