@@ -200,11 +200,11 @@ function Actions({ run }: { run: RunDetail }): ReactNode {
   return (
     <div className="run-actions toolbar">
       {mayRun && <OrderButtons run={run} orders={orders} hasForm={open !== undefined} />}
-      {mayMerge && run.delivery === "merged" && (
+      {mayMerge && run.delivery === "merged" && run.report?.merged && (
         <OrderButton
           order={undo}
           Icon={IconArrowBackUp}
-          ask={words.undoAsk(run.report!.merged!.target)}
+          ask={words.undoAsk(run.report.merged.target)}
         >
           {words.undo}
         </OrderButton>
