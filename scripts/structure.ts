@@ -28,8 +28,8 @@ export interface Structure {
 
 /** A little above what the tree has; each of them is lowered when the tree allows it. */
 const LIMITS: Structure = {
-  lines: 248_000,
-  dashboardLines: 34_000,
+  lines: 249_200,
+  dashboardLines: 34_150,
   styleLines: 3_000,
   scriptLines: 16_740,
   oneImporterPercent: 31.4,

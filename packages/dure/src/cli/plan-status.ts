@@ -3,7 +3,7 @@ import { saidLines } from "./plan-say.ts";
 import { EXIT, momentOf, type ExitCode, type Output } from "./output.ts";
 import { seconds, waitingWords } from "./plan-watch.ts";
 import type { PlansCommand } from "./plans.ts";
-import type { Moved } from "./words/plans.en.ts";
+import type { BranchMove } from "./words/plans.en.ts";
 import type { CliWords } from "./words/words.ts";
 
 const MARKS = {
@@ -219,18 +219,21 @@ export function printReport(run: RunDetail, output: Output): void {
     output.line(words.missing(port, reason(because)));
     if (because.hint !== undefined) output.line(`  ${said(because.hint)}`);
   }
-  if (report.branch !== undefined) {
-    output.line(words.branch(report.branch));
-  }
-  for (const line of deliveryLines(run, words)) output.line(line);
-  if (run.delivery === "merged") output.note(words.undo(run.id));
-  else if (report.branch !== undefined && run.delivery !== "undone") {
-    output.note(words.takeOver(run.id));
-  }
+  printDelivery(run, output);
 
   const failed =
     run.status === "cancelled" ? undefined : run.ports.find(({ status }) => status === "failed");
   if (failed) output.note(words.tryAgain(run.id, failed.id));
+}
+
+/** Where the result is, and what can be done with it. */
+function printDelivery(run: RunDetail, output: Output): void {
+  const { status: words } = output.words.plans;
+  const branch = run.report?.branch;
+  if (branch !== undefined) output.line(words.branch(branch));
+  for (const line of deliveryLines(run, words)) output.line(line);
+  if (run.delivery === "merged") output.note(words.undo(run.id));
+  else if (branch !== undefined && run.delivery !== "undone") output.note(words.takeOver(run.id));
 }
 
 /** What became of the result. Pure. */
@@ -239,7 +242,7 @@ function deliveryLines(
   words: CliWords["plans"]["status"],
 ): readonly string[] {
   const { merged, undone, published } = report ?? {};
-  const said = ({ target, commit, at }: NonNullable<typeof undone>): Moved => ({
+  const said = ({ target, commit, at }: NonNullable<typeof undone>): BranchMove => ({
     target,
     commit: commit.slice(0, 12),
     at: momentOf(at),

@@ -149,3 +149,11 @@ export const GIT_REF = {
 
 /** A worker without a sign for longer is stalled, milliseconds. Source: docs/spec/plans §6. */
 export const STALLED_AFTER_MS = 10_000;
+
+/** Tries of one port, those that people give included: a bound for every loop. */
+export const MAX_TRIES = 50;
+
+/** As people read it: steps of the merge are numbered by their commit, which is no try. Pure. */
+export function shownTry(number: number): number {
+  return number > MAX_TRIES ? 0 : number;
+}

@@ -211,8 +211,8 @@ export const PLANS_EN = {
     },
     missing: (port: string, because: string) => `missing: ${port}: ${because}`,
     branch: (branch: string) => `branch: ${branch}`,
-    mergedInto: ({ target, commit, at }: Moved) => `merged into ${target}: ${commit}, ${at}`,
-    undone: ({ target, commit, at }: Moved) => `undone in ${target}: ${commit}, ${at}`,
+    mergedInto: ({ target, commit, at }: BranchMove) => `merged into ${target}: ${commit}, ${at}`,
+    undone: ({ target, commit, at }: BranchMove) => `undone in ${target}: ${commit}, ${at}`,
     published: (branch: string, remote: string) => `published: ${branch} at ${remote}`,
     superseded: (run: string) => `a later run of this plan has succeeded: ${run}`,
     undo: (run: string) => `Take it out again with: dure plan undo ${run}`,
@@ -294,13 +294,13 @@ export const PLANS_EN = {
 export type PlansWords = typeof PLANS_EN;
 
 /** Where a branch was moved to, and when. */
-export interface Moved {
+export interface BranchMove {
   readonly target: string;
   readonly commit: string;
   readonly at: string;
 }
 
-interface UndoneWords extends Omit<Moved, "at"> {
+interface UndoneWords extends Omit<BranchMove, "at"> {
   readonly isNew: boolean;
   readonly folder: string | null;
 }

@@ -4,6 +4,7 @@ import type { Transaction } from "../../durable/database.ts";
 import type { Lease } from "../../durable/leases.ts";
 import type { NewEscalation } from "../../kernel/escalation.ts";
 import type { LeaderParts } from "./leader-parts.ts";
+import { RESUMING_TRIGGERS } from "../ask/triggers.ts";
 import { emit, present } from "../rows/records.ts";
 import type { OpenOrder, PortChange, RunChange, Settling } from "../rows/run-changes.ts";
 import { carryReview, type CarriedReview } from "../rows/comment-rows.ts";
@@ -97,7 +98,8 @@ export class RunBook {
       if (change.status !== undefined && isRunOver(change.status)) {
         const names = changes.map(({ position }) => this.portAt(position));
         await records.steps.stop(tx, this.#run.id, [ORCHESTRATOR, ...names]);
-        await records.settleEnded(tx, this.#run.id, change.status);
+        const ended = { run: this.#run.id, outcome: change.status, resuming: RESUMING_TRIGGERS };
+        await records.settleEnded(tx, ended);
       }
       await this.#writeBeside(tx, entry);
     });

@@ -84,11 +84,3 @@ function isBrokenByOther({
   const made = output as { readonly broken?: { readonly by?: string } } | null | undefined;
   return made?.broken?.by !== undefined;
 }
-
-/** Tries of one port, those that people give included: a bound for every loop. */
-export const MAX_TRIES = 50;
-
-/** As people read it: steps of the merge are numbered by their commit, which is no try. Pure. */
-export function shownTry(number: number): number {
-  return number > MAX_TRIES ? 0 : number;
-}

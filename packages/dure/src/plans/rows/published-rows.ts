@@ -3,13 +3,13 @@ import { storable } from "../../durable/storable.ts";
 import type { RunReport } from "../../wire/runs.ts";
 
 /** What became of a result after its run. */
-export type Delivery = Pick<RunReport, "published" | "merged" | "undone">;
+export type DeliveryNote = Pick<RunReport, "published" | "merged" | "undone">;
 
 /** Writes into the report of a run what became of its result. A merge counts anew. */
 export async function noteDelivery(
   database: Database,
   run: string,
-  delivery: Delivery,
+  delivery: DeliveryNote,
 ): Promise<void> {
   await database.query(DELIVERED, [run, storable(delivery)]);
 }

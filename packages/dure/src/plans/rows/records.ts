@@ -9,7 +9,6 @@ import type { PlanRunStatus, RunOutcome } from "../../kernel/plans.ts";
 import type { TenantView } from "../../kernel/tenant.ts";
 import type { NewPlatformEvent } from "../../wire/events.ts";
 import type { PlanViolation, ContextManifest, StepWaiting } from "../../wire/runs.ts";
-import { RESUMING_TRIGGERS } from "../ask/triggers.ts";
 import { HostRecords } from "./host-records.ts";
 import type {
   NewRun,
@@ -221,9 +220,9 @@ export class RunRecords {
    * port stays, and of the run: their answers go on with it. Where it succeeded, also those that
    * earlier runs of the same plan left for its ports.
    */
-  async settleEnded(tx: Transaction, run: string, outcome: RunOutcome): Promise<void> {
+  async settleEnded(tx: Transaction, { run, outcome, resuming }: EndedRun): Promise<void> {
     if (outcome === "success" || outcome === "cancelled") await this.settle(tx, run, {});
-    else await tx.query(sql.SETTLE_SHORT, [run, RESUMING_TRIGGERS.ofPort, RESUMING_TRIGGERS.ofRun]);
+    else await tx.query(sql.SETTLE_SHORT, [run, resuming.ofPort, resuming.ofRun]);
     if (outcome === "success") await tx.query(sql.SETTLE_EARLIER, [run]);
   }
 
@@ -266,6 +265,13 @@ export class RunRecords {
   async cleaned(tx: Transaction, run: string): Promise<void> {
     await tx.query(sql.CLEANED, [run]);
   }
+}
+
+/** A run that ends, and the triggers whose questions outlive it where it came short. */
+interface EndedRun {
+  readonly run: string;
+  readonly outcome: RunOutcome;
+  readonly resuming: { readonly ofPort: readonly string[]; readonly ofRun: readonly string[] };
 }
 
 /** Without the members that are undefined. Pure. */

@@ -67,7 +67,8 @@ const SUPERSEDED_BY = `case when r.report ? 'commit' then (
     ) end as superseded_by`;
 export const RUN = {
   name: "plan.run",
-  text: `select r.*, ${SUPERSEDED_BY} from dure.plan_runs r where r.id = $1`,
+  text: `select r.*, ${SUPERSEDED_BY} from dure.plan_runs r
+    where r.id = $1`,
 };
 export const RUN_BY_KEY = {
   name: "plan.run_by_key",

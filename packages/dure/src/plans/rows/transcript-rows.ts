@@ -1,9 +1,8 @@
 import { stripVTControlCharacters } from "node:util";
 import type { RowOf } from "../../durable/rows.ts";
 import type { Database, Transaction } from "../../durable/database.ts";
-import type { Member } from "../../kernel/plans.ts";
+import { shownTry, type Member } from "../../kernel/plans.ts";
 import type { TranscriptLine } from "../../wire/runs.ts";
-import { shownTry } from "../port/tries.ts";
 import type { TranscriptEntry } from "../workers/worker.ts";
 
 /** Which lines of a port's transcript are read. */

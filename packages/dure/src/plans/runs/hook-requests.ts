@@ -198,7 +198,9 @@ function tokenInvalid(): DureError {
 
 const GOING = {
   name: "plan.going",
-  text: "select id from dure.plan_runs where id = $1 and finished_at is null for share",
+  text: `select id from dure.plan_runs
+    where id = $1 and finished_at is null
+    for share`,
 };
 const ASKING_STEP = {
   name: "plan.asking_step",

@@ -38,7 +38,7 @@ import {
   type RunFilter,
   type RunFrame,
 } from "./run-queries.ts";
-import { noteDelivery, type Delivery } from "../rows/published-rows.ts";
+import { noteDelivery, type DeliveryNote } from "../rows/published-rows.ts";
 import { RunRecords } from "../rows/records.ts";
 import type { PlanPort, PlanRun } from "../rows/run.ts";
 import { ORCHESTRATOR_TRIES } from "../port/tries.ts";
@@ -303,7 +303,7 @@ export class Runs {
   }
 
   /** Writes into the report of a run what became of its result. */
-  async noteDelivery(id: string, delivery: Delivery): Promise<void> {
+  async noteDelivery(id: string, delivery: DeliveryNote): Promise<void> {
     await noteDelivery(this.#options.database, id, delivery);
   }
 

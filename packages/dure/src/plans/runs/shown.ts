@@ -1,4 +1,4 @@
-import { isRunOver, STALLED_AFTER_MS } from "../../kernel/plans.ts";
+import { isRunOver, shownTry, STALLED_AFTER_MS } from "../../kernel/plans.ts";
 import type { PlanDefinition, PlanView as ShownPlan } from "../../wire/plans.ts";
 import type {
   FeedbackLoop,
@@ -12,7 +12,6 @@ import type {
 } from "../../wire/runs.ts";
 import { rolesOf } from "../network-needs.ts";
 import type { Plan, Port } from "../plan.ts";
-import { shownTry } from "../port/tries.ts";
 import { withoutPassword } from "../workspace/remote.ts";
 import { compareClaim } from "../workers/claims.ts";
 import type { PlanView } from "./plan-library.ts";
