@@ -28,8 +28,8 @@ export interface Structure {
 
 /** A little above what the tree has; each of them is lowered when the tree allows it. */
 const LIMITS: Structure = {
-  lines: 250_400,
-  dashboardLines: 34_120,
+  lines: 252_400,
+  dashboardLines: 34_300,
   styleLines: 3_000,
   scriptLines: 9_700,
   oneImporterPercent: 31.4,

@@ -153,6 +153,7 @@ async function buildWhenOld(): Promise<void> {
     newest("../vite.config.ts"),
     newest("../../dure/src/client"),
     newest("../../dure/src/kernel"),
+    newest("../../dure/src/korean"),
     newest("../../dure/src/react"),
     newest("../../dure/src/wire"),
   ]);

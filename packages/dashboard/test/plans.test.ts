@@ -116,6 +116,8 @@ describe("decisions", () => {
       ["c", "d", true],
     ]);
     for (const { from, to } of ways) expect(at.get(from)! + 260).toBeLessThan(at.get(to)!);
+    // Each stands in the column of its level, also one that is needed much later.
+    expect([at.get("a"), at.get("b")]).toEqual([0, 0]);
   });
 
   test("steps become tries, newest first, each with what the tests said", () => {
@@ -1039,6 +1041,101 @@ describe("a run", () => {
     },
   );
 
+  test.each([
+    [
+      "ko-KR",
+      "브랜치에 합치기",
+      "합치기",
+      "합친 것 되돌리기",
+      /되돌릴까요/,
+      "main 브랜치에서 되돌렸어요",
+    ],
+    [
+      "en-US",
+      "Merge into a branch",
+      "Merge",
+      "Undo the merge",
+      /again\?/,
+      "Taken out of main again",
+    ],
+  ] as const)(
+    "that was merged is not offered again, and is undone after a question (%s)",
+    { timeout: 60_000 },
+    async (locale, offer, merge, undo, question, said) => {
+      await using server = await serve();
+      const commit = "dd".padEnd(40, "0");
+      const report = { commit, branch: "dure/login-3", kept: [], missing: [], conflicts: [] };
+      const ended = { status: "success", phase: "over", finishedAt: Date.now(), report } as const;
+      server.plans.runs.push(aRun("run_middle", ended, { domain: { status: "succeeded" } }));
+      await using opened = await open(server, "/plans/runs/run_middle", { locale });
+      const { page } = opened;
+      const [merging, undoing] = [offer, undo].map((name) => page.getByRole("button", { name }));
+      await merging!.click();
+      await page.getByRole("button", { name: merge, exact: true }).click();
+      await undoing!.waitFor();
+      expect(await merging!.count()).toBe(0);
+      await expectWellMade(opened);
+
+      const asked: string[] = [];
+      page.once("dialog", (dialog) => (asked.push(dialog.message()), dialog.dismiss()));
+      await undoing!.click();
+      page.once("dialog", (dialog) => (asked.push(dialog.message()), dialog.accept()));
+      await undoing!.click();
+
+      await page.getByText(said).waitFor();
+      expect(asked).toEqual([expect.stringMatching(question), expect.stringMatching(question)]);
+      expect(sent(server, /undo$/)).toHaveLength(1);
+      expect(await undoing!.count()).toBe(0);
+      expect(await merging!.count()).toBe(0);
+      await expectWellMade(opened);
+    },
+  );
+
+  test(
+    "that is wider than its room begins at its first port; a picked one is in sight",
+    FULL,
+    async () => {
+      await using server = await serve();
+      const ports = Array.from({ length: 8 }, (_, index) =>
+        aPort([`p${index}`, `Port ${index}`, "api", index === 0 ? [] : [`p${index - 1}`], ""]),
+      );
+      server.plans.runs.push(aRun("run_wide", { ports }));
+      await using opened = await open(server, "/plans/runs/run_wide");
+      const { page } = opened;
+      const isWhole = async (title: string): Promise<boolean> => {
+        const [room, port] = await Promise.all([
+          page.locator(".port-graph").boundingBox(),
+          box(page, title).boundingBox(),
+        ]);
+        return port!.x >= room!.x && port!.x + port!.width <= room!.x + room!.width;
+      };
+      await box(page, "Port 0").waitFor();
+
+      await expect.poll(() => isWhole("Port 0")).toBe(true);
+      expect(await isWhole("Port 7")).toBe(false);
+
+      await page.goto(`${server.url}/plans/runs/run_wide/ports/p7`);
+      await box(page, "Port 7").waitFor();
+      await expect.poll(() => isWhole("Port 7")).toBe(true);
+    },
+  );
+
+  test("whose result a later run replaced says so and leads there", FULL, async () => {
+    await using server = await serve();
+    const report = { commit: "dd".padEnd(40, "0"), kept: [], missing: [], conflicts: [] };
+    const ended = { status: "success", phase: "over", finishedAt: Date.now(), report } as const;
+    const replaced = { delivery: "superseded", supersededBy: "run_later" } as const;
+    server.plans.runs.push(aRun("run_middle", { ...ended, ...replaced }));
+    await using opened = await open(server, "/plans");
+    await opened.page.getByText("다음 실행이 대신함").waitFor();
+    await opened.page.goto(`${server.url}/plans/runs/run_middle`);
+
+    const later = opened.page.getByRole("link", { name: "run_later" });
+
+    expect(await later.getAttribute("href")).toContain("/plans/runs/run_later");
+    await expectWellMade(opened);
+  });
+
   test(
     "that ended is cleaned after saying what is lost, and is then its history alone",
     { ...FULL, timeout: 60_000 },
@@ -1173,6 +1270,30 @@ describe("a run", () => {
       await expectWellMade(opened);
     },
   );
+
+  test("keeps a comment on a line that left the change meanwhile, and says why", FULL, async () => {
+    await using server = await serve();
+    runInTheMiddle(server);
+    server.plans.changePort("run_middle", "api", { status: "held" });
+    server.plans.commentTrouble = {
+      message: "Line 2 (new) of src/api/login.ts is not in this change.",
+      hint: "The change shows these new lines: 10–14, 30–33.",
+    };
+    await using opened = await open(server, "/plans/runs/run_middle/ports/api?tab=diff");
+    const { page } = opened;
+    const file = page.getByRole("group", { name: /src\/api\/login\.ts/ });
+    await file.getByRole("button", { name: "2 번째 줄에 의견 남기기" }).click();
+    const said = page.getByRole("textbox", { name: "2번 줄에 의견 남기기" });
+    await said.fill("이름을 줄여 주세요");
+
+    await page.keyboard.press("Control+Enter");
+
+    const why = page.getByRole("alert");
+    await why.getByText("src/api/login.ts 파일의 2번 줄은 이번 변경에 없어요").waitFor();
+    await why.getByText("의견을 남길 수 있는 줄: 10–14, 30–33").waitFor();
+    expect(await said.inputValue()).toBe("이름을 줄여 주세요");
+    await expectWellMade(opened);
+  });
 
   test("that has used up its tokens or calls is given more of them", FULL, async () => {
     await using server = await serve();

@@ -43,6 +43,7 @@ export const en: AuditText = {
     "run.again": "Had a run merged again",
     "run.extend": "Gave a run more tokens",
     "run.merge": "Merged the result of a run",
+    "run.undo": "Took a merged result out again",
     "run.clean": "Cleaned a run",
     "run.retry": "Gave a port another try",
     "run.skip": "Skipped a port",

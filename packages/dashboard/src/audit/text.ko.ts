@@ -43,6 +43,7 @@ export const ko = {
     "run.again": "실행 결과를 다시 합침",
     "run.extend": "실행에 토큰을 더 줌",
     "run.merge": "실행 결과를 합침",
+    "run.undo": "합친 결과를 되돌림",
     "run.clean": "실행의 파일을 정리함",
     "run.retry": "포트를 다시 해 보게 함",
     "run.skip": "포트를 건너뜀",

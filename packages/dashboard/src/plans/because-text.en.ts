@@ -46,6 +46,10 @@ export const BECAUSES_EN: BecauseTexts = {
     says: "Its tests say less than before.",
     hint: "Tell it to leave the tests alone, or write weaker_tests: allowed at the port.",
   },
+  REVIEW_UNCHANGED: {
+    says: "Its review came to no change.",
+    hint: "Approve the work as it is, or send it back and say more exactly what to change.",
+  },
   WORKER_LOGIN: {
     says: "The worker is not signed in.",
     hint: "Sign in with the agent's own program, or pass its key on with env in the plan.",

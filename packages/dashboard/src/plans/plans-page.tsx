@@ -338,6 +338,9 @@ function RunRow({ run }: { run: ListedRun }): ReactNode {
             </span>
           )}
           {run.report?.branch !== undefined && <code>{run.report.branch}</code>}
+          {run.delivery !== null && run.delivery !== "kept" && (
+            <span>{text.plans.run.deliveries[run.delivery]}</span>
+          )}
           <time
             className="end"
             dateTime={new Date(run.createdAt).toISOString()}

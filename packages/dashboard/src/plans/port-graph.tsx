@@ -13,10 +13,11 @@ import {
   type Edge,
   type Node,
   type NodeProps,
+  type Viewport,
 } from "@xyflow/react";
 import "@xyflow/react/dist/base.css";
 import type { RunDetail, PlanPort } from "dure/client";
-import { useEffect, useState, type FocusEvent, type ReactNode } from "react";
+import { useEffect, useRef, useState, type FocusEvent, type ReactNode } from "react";
 import { useText } from "../language.tsx";
 import { keepLooks } from "./run-filters.ts";
 import { STILL_GRAPH } from "./still-graph.ts";
@@ -88,8 +89,6 @@ function Drawing({
           nodes={nodes}
           edges={edges}
           nodeTypes={NODE_TYPES}
-          fitView
-          fitViewOptions={FIT}
           minZoom={SMALLEST}
           maxZoom={LARGEST}
           {...STILL_GRAPH}
@@ -105,6 +104,23 @@ function Drawing({
   );
 }
 
+/** Room around the graph, pixels. */
+const EDGE = 16;
+
+/**
+ * Where it begins: the whole in the middle; where it is larger than its room, its beginning, at a
+ * size at which it can be read. Pure.
+ */
+function startOf({ boxes }: RunGraph, room: { width: number; height: number }): Viewport {
+  const wide = Math.max(...boxes.map(({ x }) => x)) + BOX.width;
+  const high = Math.max(...boxes.map(({ y }) => y)) + BOX.height;
+  const fitting = Math.min((room.width - 2 * EDGE) / wide, (room.height - 2 * EDGE) / high);
+  const zoom = Math.min(1, Math.max(READABLE, fitting));
+  const beginsAt = (most: number, size: number): number => Math.max(EDGE, (most - size * zoom) / 2);
+
+  return { x: beginsAt(room.width, wide), y: beginsAt(room.height, high), zoom };
+}
+
 /**
  * A picked port comes into sight, also when its panel has taken room; what is in sight stays where
  * it is.
@@ -113,15 +129,17 @@ function useInSight(graph: RunGraph, picked: string | undefined): void {
   const { setViewport, getViewport } = useReactFlow();
   const width = useStore((state) => state.width);
   const height = useStore((state) => state.height);
+  const isPlaced = useRef(false);
 
   useEffect(() => {
+    if (width === 0 || graph.boxes.length === 0) return;
+    const { x, y, zoom } = isPlaced.current ? getViewport() : startOf(graph, { width, height });
     const box = graph.boxes.find(({ id }) => id === picked);
-    if (box === undefined || width === 0) return;
-
-    const { x, y, zoom } = getViewport();
-    const across = shiftInto(width, box.x * zoom + x, BOX.width * zoom);
-    const down = shiftInto(height, box.y * zoom + y, BOX.height * zoom);
-    if (across !== 0 || down !== 0) void setViewport({ x: x + across, y: y + down, zoom });
+    const across = box ? shiftInto(width, box.x * zoom + x, BOX.width * zoom) : 0;
+    const down = box ? shiftInto(height, box.y * zoom + y, BOX.height * zoom) : 0;
+    const isMoved = across !== 0 || down !== 0 || !isPlaced.current;
+    isPlaced.current = true;
+    if (isMoved) void setViewport({ x: x + across, y: y + down, zoom });
   }, [graph, picked, width, height, getViewport, setViewport]);
 }
 

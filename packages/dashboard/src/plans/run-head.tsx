@@ -1,6 +1,7 @@
 import { Button, TextInput } from "@mantine/core";
 import {
   IconArchive,
+  IconArrowBackUp,
   IconArrowLeft,
   IconCoins,
   IconGitMerge,
@@ -60,9 +61,34 @@ export function RunHead({ run, isHeading }: { run: RunDetail; isHeading: boolean
           {text.common.chain}
         </Link>
       </p>
+      <Delivered run={run} />
       {run.cleanedAt !== null && <Cleaned run={run} at={run.cleanedAt} />}
       <Actions run={run} />
     </header>
+  );
+}
+
+/** What became of the result, where it is not on its own branch alone. */
+function Delivered({ run: { report, supersededBy } }: { run: RunDetail }): ReactNode {
+  const { text, language } = useLanguage();
+  const words = text.plans.run;
+  const { merged, undone } = report ?? {};
+  const said = ({ target, commit, at }: NonNullable<typeof undone>) =>
+    [target, commit.slice(0, 10), momentOf(at, language)] as const;
+
+  return (
+    <>
+      {merged && <p className="small note good">{words.mergedAt(...said(merged))}</p>}
+      {undone && <p className="small note">{words.undoneAt(...said(undone))}</p>}
+      {supersededBy !== null && (
+        <p className="small note">
+          {words.supersededBy}{" "}
+          <Link to="/plans/runs/$run" params={{ run: supersededBy }}>
+            {supersededBy}
+          </Link>
+        </p>
+      )}
+    </>
   );
 }
 
@@ -154,6 +180,8 @@ function Actions({ run }: { run: RunDetail }): ReactNode {
     again: useOrder(run.id, () => client.plans.again(run.id)),
   };
 
+  const undo = useOrder(run.id, () => client.plans.undo(run.id));
+
   if (!mayRun && !mayMerge) {
     return (
       <p className="soft small">
@@ -164,7 +192,7 @@ function Actions({ run }: { run: RunDetail }): ReactNode {
 
   if (run.cleanedAt !== null) return null;
 
-  const all = Object.values(orders);
+  const all = [...Object.values(orders), undo];
   const error = all.map((order) => order.error).find((one) => one !== null);
   const steering = [orders.pause, orders.resume, orders.cancel];
   const isStored = steering.some(({ data }) => data?.carriedOut === false);
@@ -172,6 +200,15 @@ function Actions({ run }: { run: RunDetail }): ReactNode {
   return (
     <div className="run-actions toolbar">
       {mayRun && <OrderButtons run={run} orders={orders} hasForm={open !== undefined} />}
+      {mayMerge && run.delivery === "merged" && run.report?.merged && (
+        <OrderButton
+          order={undo}
+          Icon={IconArrowBackUp}
+          ask={words.undoAsk(run.report.merged.target)}
+        >
+          {words.undo}
+        </OrderButton>
+      )}
       {open === undefined && <FormButtons run={run} may={{ mayRun, mayMerge }} onOpen={setOpen} />}
       {isStored && !isRunOver(run.status) && (
         <p className="soft small" role="status">
@@ -186,7 +223,7 @@ function Actions({ run }: { run: RunDetail }): ReactNode {
 
 type OpenForm = "merge" | "extend" | "clean" | undefined;
 type Orders = Readonly<
-  Record<"pause" | "resume" | "cancel" | "again", ReturnType<typeof useOrder>>
+  Record<"pause" | "resume" | "cancel" | "again", ReturnType<typeof useOrder<RunOrdered>>>
 >;
 
 /** Orders that need no words: each where the run can take it. */
@@ -237,7 +274,7 @@ function OrderButton({
   isMain = false,
   children,
 }: {
-  order: ReturnType<typeof useOrder>;
+  order: { readonly isPending: boolean; readonly mutate: () => void };
   Icon: TablerIcon;
   title?: string;
   /** Asked before the order is given. */
@@ -276,7 +313,7 @@ function FormButtons({
   const isFailing = failsIntegration(run);
   return (
     <>
-      {mayMerge && run.report?.commit !== undefined && (
+      {mayMerge && isMergeable(run) && (
         <Button
           size="compact-sm"
           variant={isFailing ? "default" : "filled"}
@@ -326,6 +363,11 @@ function ActionForm({
   return null;
 }
 
+/** Whether there is a result that no branch has had yet. Pure. */
+function isMergeable({ delivery }: RunDetail): boolean {
+  return delivery !== null && delivery !== "merged" && delivery !== "undone";
+}
+
 /** Whether the whole tree of the result failed its tests. Pure. */
 function failsIntegration({ report }: RunDetail): boolean {
   return report?.integration?.passed === false;
@@ -338,7 +380,7 @@ function canExtend({ tokensMost, callsMost, status }: RunDetail): boolean {
 }
 
 /** An order to a run; how the run stands is read anew whatever came of it. */
-export function useOrder(run: string, order: () => Promise<RunOrdered>) {
+export function useOrder<Answer = RunOrdered>(run: string, order: () => Promise<Answer>) {
   const queries = useQueryClient();
   const readRun = useReadRun(run);
   return useMutation({
@@ -359,6 +401,7 @@ function Merge({ run, onLeave }: { run: RunDetail; onLeave: () => void }): React
   const { client } = useParts();
   const [into, setInto] = useState("");
   const [isTrying, setTrying] = useState(false);
+  const readRun = useReadRun(run.id);
   const leaving = useLeaving(run);
   const gate = leaving.data?.gate;
   const merge = useMutation({
@@ -371,7 +414,7 @@ function Merge({ run, onLeave }: { run: RunDetail; onLeave: () => void }): React
     },
     onSettled: () => {
       setTrying(false);
-      return leaving.refetch();
+      return Promise.all([leaving.refetch(), readRun()]);
     },
   });
 

@@ -186,6 +186,12 @@ export const en: PlansText = {
       CONTRACTS_MISSING: ({ paths }) =>
         `The contracts ${factOf(paths)} are not in the base, and there is no ` +
         "workers.orchestrator to write them. The run will refuse to begin.",
+      OWNED_IGNORED: ({ port, pattern, by, rule }) =>
+        `The port ${factOf(port)} owns ${factOf(pattern)}, which ${factOf(by)} ` +
+        `(${factOf(rule)}) leaves out: no commit takes what is written there. Own another path, ` +
+        "or change that line first.",
+      NAMES_CLOSED: ({ paths }) =>
+        `No port can change ${factOf(paths)}: these names are no text, or lead elsewhere.`,
       NETWORK_OPEN: (facts) =>
         `The network is open for ${factOf(facts["for"])}. What runs there reaches every public host, and can send there whatever it can read.`,
       UNCOMMITTED: ({ root, commit }) =>
@@ -300,6 +306,19 @@ export const en: PlansText = {
     merged: { merged: "merged", "fast-forward": "moved forward", already: "has it already" },
     mergedInto: (what, target, commit) => `${target}: ${what} (${commit}).`,
     mergedFiles: (folder) => `The files in ${folder} came along.`,
+    deliveries: {
+      kept: "on its branch",
+      merged: "merged",
+      published: "pushed",
+      undone: "undone",
+      superseded: "a later run replaced it",
+    },
+    mergedAt: (target, commit, at) => `Merged into ${target} (${commit}), ${at}.`,
+    undoneAt: (target, commit, at) => `Taken out of ${target} again (${commit}), ${at}.`,
+    supersededBy: "A later run of this plan has succeeded:",
+    undo: "Undo the merge",
+    undoAsk: (target) =>
+      `Take this result out of ${target} again? One commit is added there. What came later stays.`,
     escalations: "Waits for a person",
     views: { label: "View", graph: "Graph", list: "List" },
     graph: "Ports and their order",
@@ -527,6 +546,7 @@ export const en: PlansText = {
       "not-readable": "not readable for it",
       "case-variant": "another's path in different letters",
       "git-internals": "git's own files",
+      "nested-repository": "a repository of its own, left out",
       "dot-segment": "path with `.` or `..`",
       absolute: "outside of the repository",
     },

@@ -210,6 +210,11 @@ export const ko = {
         "바꾸고, 없으면 시작하기 전에 바꿔 주세요.",
       CONTRACTS_MISSING: ({ paths }) =>
         `계약 ${factOf(paths)}이(가) 시작하는 커밋에 없고, 그것을 쓸 workers.orchestrator도 없어요. 이대로는 시작할 수 없어요.`,
+      OWNED_IGNORED: ({ port, pattern, by, rule }) =>
+        `포트 ${factOf(port)}가 맡은 ${factOf(pattern)}은(는) ${factOf(by)}의 ${factOf(rule)} 때문에 커밋에 ` +
+        "들어가지 않아요. 다른 경로를 맡기거나 그 줄을 먼저 고쳐 주세요.",
+      NAMES_CLOSED: ({ paths }) =>
+        `이름이 글자가 아니거나 다른 곳을 가리켜서, 어느 포트도 ${factOf(paths)}을(를) 바꿀 수 없어요.`,
       NETWORK_OPEN: (facts) =>
         `${factOf(facts["for"])}의 네트워크가 열려 있어요. 거기서 도는 것은 모든 공개 호스트에 닿고, 읽을 수 있는 것을 보낼 수 있어요.`,
       UNCOMMITTED: ({ root, commit }) =>
@@ -328,6 +333,21 @@ export const ko = {
     } as Readonly<Record<string, string>>,
     mergedInto: (what: string, target: string, commit: string) => `${target}: ${what} (${commit}).`,
     mergedFiles: (folder: string) => `${folder}의 파일도 함께 바뀌었어요.`,
+    deliveries: {
+      kept: "브랜치에 있음",
+      merged: "합침",
+      published: "푸시함",
+      undone: "되돌림",
+      superseded: "다음 실행이 대신함",
+    },
+    mergedAt: (target: string, commit: string, at: string) =>
+      `${at}에 ${target} 브랜치에 합쳤어요(${commit}).`,
+    undoneAt: (target: string, commit: string, at: string) =>
+      `${at}에 ${target} 브랜치에서 되돌렸어요(${commit}).`,
+    supersededBy: "이 계획의 다음 실행이 성공했어요:",
+    undo: "합친 것 되돌리기",
+    undoAsk: (target: string) =>
+      `${target} 브랜치에서 이 결과를 되돌릴까요? 커밋 하나가 더해지고, 그 뒤에 들어온 것은 남아요.`,
     escalations: "사람을 기다리는 것",
     views: { label: "보는 방식", graph: "그림", list: "목록" },
     graph: "포트와 그 순서",
@@ -561,6 +581,7 @@ export const ko = {
       "not-readable": "읽을 수 있는 곳이 아님",
       "case-variant": "대소문자만 다른 남의 경로",
       "git-internals": "git 안쪽 파일",
+      "nested-repository": "따로 있는 git 저장소라 뺌",
       "dot-segment": "`.`이나 `..`이 든 경로",
       absolute: "저장소 밖 경로",
     } as Readonly<Record<string, string>>,

@@ -48,6 +48,8 @@ export class DoublePlans {
   readonly diffs = new Map<string, TreeDiff>();
   readonly comments = new Map<string, readonly PortComment[]>();
   readonly transcripts = new Map<string, TranscriptLine[]>();
+  /** Comments are refused for now: the change is another one than the page shows. */
+  commentTrouble: { readonly message: string; readonly hint: string } | undefined;
   /** Transcripts are refused for now. */
   transcriptTrouble = false;
   readonly escalations: Escalation[] = [];
@@ -221,19 +223,28 @@ export class DoublePlans {
             409,
             "TARGET_DIRTY",
             "dirty is checked out in /shop, with changes of its own: a.ts.",
-            "Commit or stash them (git stash -u), then merge again. Nothing was changed.",
+            "Commit or stash them (git stash -u), then try again. Nothing was changed.",
           );
         }
         if (target === "reviewed" && given["confirm"] !== LEAVING.confirm) {
           const said = "Look at what leaves with the run run_middle first: ci in a.yml.";
           return refuse(response, 409, "RESULT_NEEDS_REVIEW", said, undefined, LEAVING);
         }
+        const commit = "f".repeat(40);
+        const merged = { target, commit, before: run.baseCommit, at: Date.now() };
+        this.change(run.id, { report: { ...run.report!, merged }, delivery: "merged" });
         return json(response, 200, {
           kind: "merged",
           target,
-          commit: "f".repeat(40),
+          commit,
           updated: "/home/user/shop",
         });
+      }
+      case "undo": {
+        const { target = "main" } = run.report?.merged ?? {};
+        const undone = { target, commit: "e".repeat(40), at: Date.now() };
+        this.change(run.id, { report: { ...run.report!, undone }, delivery: "undone" });
+        return json(response, 200, toWire({ ...undone, updated: null, isNew: true }));
       }
       default:
         return refuse(response, 404, "NOT_FOUND", path);
@@ -455,6 +466,10 @@ export class DoublePlans {
     given: Record<string, unknown>,
     response: ServerResponse,
   ): boolean {
+    if (this.commentTrouble && given["text"] !== undefined) {
+      const { message, hint } = this.commentTrouble;
+      return refuse(response, 409, "COMMENT_OUTSIDE", message, hint);
+    }
     const items = this.comments.get(key) ?? [];
     const { path, line, side, quote, text } = given;
     const added = {

@@ -171,11 +171,11 @@ describe("on a page in Korean", () => {
     const dirty = {
       code: "TARGET_DIRTY",
       message: "main is checked out in /shop, with changes of its own: a.ts.",
-      hint: "Commit or stash them (git stash -u), then merge again. Nothing was changed.",
+      hint: "Commit or stash them (git stash -u), then try again. Nothing was changed.",
     };
 
     expect(SERVER_KOREAN.refusal(dirty)).toBe(
-      "/shop 폴더가 main 브랜치를 쓰는 중이고, 커밋하지 않은 변경이 있어요: a.ts 커밋하거나 `git stash -u`로 치운 뒤 다시 합쳐 주세요. 바뀐 것은 없어요.",
+      "/shop 폴더가 main 브랜치를 쓰는 중이고, 커밋하지 않은 변경이 있어요: a.ts 커밋하거나 `git stash -u`로 치운 뒤 다시 해 주세요. 바뀐 것은 없어요.",
     );
     expect(SERVER_KOREAN.refusal({ ...dirty, message: "It is new." })).toBe(
       ERROR_WORDS_KO["TARGET_DIRTY"],

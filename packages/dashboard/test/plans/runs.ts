@@ -152,6 +152,8 @@ export function aRun(
     promises: null,
     mode: MODE,
     report: null,
+    delivery: change.report?.commit === undefined ? null : "kept",
+    supersededBy: null,
     tokensIn: 48_210,
     tokensCached: 0,
     tokensOut: 9_340,

@@ -24,18 +24,23 @@ const statuses = (run: Pick<RunDetail, "phase" | "report">, port: PortDetail): r
   planEntriesOf(run, port, EN).map(({ status }) => status);
 
 test("the plan of a task has what is done, what goes on and what is to come", () => {
-  const steps = [step("setup", 0, "done"), step("implement", 1, "stopped")];
+  const before = [step("setup", 0, "done"), step("count", 0, "done")];
+  const steps = [...before, step("implement", 1, "stopped"), step("count", 1, "done")];
   const port = portOf({ steps: [...steps, step("implement", 2, "running")] });
 
   const entries = planEntriesOf({ phase: "building", report: null }, port, EN);
 
   expect(entries.map(({ content, status }) => `${status} ${content}`)).toEqual([
     "completed Prepare a tree of its own",
-    "completed set up",
+    "completed Set up",
+    "completed Run the acceptance at the start",
     "completed Try 1: implement",
+    "completed Try 1: count tests",
     "in_progress Try 2: implement",
     "pending Bring the result to its branch",
   ]);
+  const korean = planEntriesOf({ phase: "building", report: null }, port, KO);
+  expect(korean[2]!.content).toBe("시작 상태에서 통과하는지 확인하기");
 });
 
 test("a task that was not begun, waits for a person or kept nothing is drawn so", () => {

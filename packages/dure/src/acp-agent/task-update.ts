@@ -33,8 +33,12 @@ export function planEntriesOf(
 
 function entryOfStep({ try: number, kind, status }: PlanStep, words: AcpWords): PlanEntry {
   const step = words.steps[kind];
-  const content = number === 0 ? step : words.tryOf(number, step);
-  return entry(content, status === "running" ? "in_progress" : "completed");
+  const first =
+    kind === "count" ? words.acceptAtStart : `${step[0]!.toUpperCase()}${step.slice(1)}`;
+  return entry(
+    number === 0 ? first : words.tryOf(number, step),
+    status === "running" ? "in_progress" : "completed",
+  );
 }
 
 function statusOfMerge({ phase, report }: Pick<RunDetail, "phase" | "report">) {

@@ -7,6 +7,8 @@ export interface AcpWords {
   readonly task: string;
   readonly taskAbout: (owns: string, acceptance: string) => string;
   readonly steps: Readonly<Record<StepKind, string>>;
+  /** The acceptance on what a port begins from, before its first try. */
+  readonly acceptAtStart: string;
   readonly tryOf: (number: number, step: string) => string;
   readonly prepare: string;
   readonly approval: string;
@@ -75,6 +77,7 @@ const en: AcpWords = {
     integrate: "run the tests of the result",
     review: "review",
   },
+  acceptAtStart: "Run the acceptance at the start",
   tryOf: (number, step) => `Try ${number}: ${step}`,
   prepare: "Prepare a tree of its own",
   approval: "Wait for a person's approval",
@@ -111,6 +114,7 @@ const ko: AcpWords = {
   task: "할 일 맡기기",
   taskAbout: (owns, acceptance) => `이 명령을 통과할 때까지 ${owns}을(를) 고쳐요: ${acceptance}`,
   steps: STEPS_KO,
+  acceptAtStart: "시작 상태에서 통과하는지 확인하기",
   tryOf: (number, step) => `${number}번째 시도: ${step}`,
   prepare: "작업 폴더 만들기",
   approval: "사람의 승인 기다리기",

@@ -12,6 +12,7 @@ import { AUTO_SETUP } from "../plans/project/settle-setup.ts";
 import { NamedRepositories, shownRepository } from "../plans/runs/named-repositories.ts";
 import { TeamGuard } from "../plans/runs/team-guard.ts";
 import { Git } from "../plans/workspace/git.ts";
+import { ownedWarnings } from "../plans/workspace/owned-warnings.ts";
 import { Repository } from "../plans/workspace/repository.ts";
 import { TeamFiles } from "../plans/workspace/team-files.ts";
 import { loadTeam } from "../team/config.ts";
@@ -185,6 +186,7 @@ async function checkBase(
   let commit: string;
   let files: string[];
   let project: Project | undefined;
+  let ignored: CheckedBase["warnings"];
 
   try {
     const { signal } = new AbortController();
@@ -199,6 +201,7 @@ async function checkBase(
     commit = await repository.resolve(plan.base);
     files = (await repository.listFiles(commit)).map(({ path: listed }) => listed);
     if (plan.setup === AUTO_SETUP) project = await readProject(repository, commit, {});
+    ignored = await ownedWarnings(repository, { commit, ports: plan.ports });
   } catch (error) {
     return { problems: [unreadProblem(plan, file, error)] };
   }
@@ -207,7 +210,7 @@ async function checkBase(
   const found = ownershipWarnings(plan, ownership);
 
   const problems = contractProblems(found, file);
-  const warnings = found.filter(({ code }) => code !== "CONTRACTS_MISSING");
+  const warnings = [...found.filter(({ code }) => code !== "CONTRACTS_MISSING"), ...ignored];
   const { unowned } = ownership;
 
   return {

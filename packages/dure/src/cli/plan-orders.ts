@@ -147,3 +147,39 @@ export async function mergeRun(
 
   return EXIT.ok;
 }
+
+export async function undoRun(
+  id: string,
+  from: string | undefined,
+  { client, output }: PlansCommand,
+): Promise<ExitCode> {
+  const { order: words } = output.words.plans;
+  const undone = await client.plans.undo(id, { from });
+  const { target, updated: folder, isNew } = undone;
+  const commit = undone.commit.slice(0, 12);
+  output.line(words.undone(id, { isNew, target, commit, folder }));
+  output.result(undone);
+
+  return EXIT.ok;
+}
+
+/** Runs that are looked at for the newest merged task. */
+const TASKS_LOOKED_AT = 200;
+
+/** The newest task of a checkout that is merged. Throws `TASK_NOT_MERGED`. */
+export async function undoTask(repository: string, command: PlansCommand): Promise<ExitCode> {
+  const { client, output } = command;
+  const { order: words } = output.words.plans;
+  const { items } = await client.plans.runs({ limit: TASKS_LOOKED_AT });
+  const task = items
+    .filter((run) => run.delivery === "merged" && run.repository === repository)
+    .filter(({ plan }) => plan === "task" || plan.startsWith("task-"))
+    .toSorted((one, other) => other.report!.merged!.at - one.report!.merged!.at)
+    .at(0);
+  if (task !== undefined) return undoRun(task.id, undefined, command);
+
+  throw new DureError("TASK_NOT_MERGED", words.noMergedTask(repository), {
+    class: "not-found",
+    hint: words.noMergedTaskHint,
+  });
+}

@@ -1,8 +1,9 @@
 import { isRunOver, type PlanStep, type PortStatus, type RunDetail } from "../client/index.ts";
 import { saidLines } from "./plan-say.ts";
-import { EXIT, type ExitCode, type Output } from "./output.ts";
+import { EXIT, momentOf, type ExitCode, type Output } from "./output.ts";
 import { seconds, waitingWords } from "./plan-watch.ts";
 import type { PlansCommand } from "./plans.ts";
+import type { BranchMove } from "./words/plans.en.ts";
 import type { CliWords } from "./words/words.ts";
 
 const MARKS = {
@@ -219,12 +220,39 @@ export function printReport(run: RunDetail, output: Output): void {
     output.line(words.missing(port, reason(because)));
     if (because.hint !== undefined) output.line(`  ${said(because.hint)}`);
   }
-  if (report.branch !== undefined) {
-    output.line(words.branch(report.branch));
-    output.note(words.takeOver(run.id));
-  }
+  printDelivery(run, output);
 
   const failed =
     run.status === "cancelled" ? undefined : run.ports.find(({ status }) => status === "failed");
   if (failed) output.note(words.tryAgain(run.id, failed.id));
+}
+
+/** Where the result is, and what can be done with it. */
+function printDelivery(run: RunDetail, output: Output): void {
+  const { status: words } = output.words.plans;
+  const branch = run.report?.branch;
+  if (branch !== undefined) output.line(words.branch(branch));
+  for (const line of deliveryLines(run, words)) output.line(line);
+  if (run.delivery === "merged") output.note(words.undo(run.id));
+  else if (branch !== undefined && run.delivery !== "undone") output.note(words.takeOver(run.id));
+}
+
+/** What became of the result. Pure. */
+function deliveryLines(
+  { report, supersededBy }: Pick<RunDetail, "report" | "supersededBy">,
+  words: CliWords["plans"]["status"],
+): readonly string[] {
+  const { merged, undone, published } = report ?? {};
+  const said = ({ target, commit, at }: NonNullable<typeof undone>): BranchMove => ({
+    target,
+    commit: commit.slice(0, 12),
+    at: momentOf(at),
+  });
+
+  return [
+    ...(published ? [words.published(published.branch, published.remote)] : []),
+    ...(merged ? [words.mergedInto(said(merged))] : []),
+    ...(undone ? [words.undone(said(undone))] : []),
+    ...(supersededBy === null ? [] : [words.superseded(supersededBy)]),
+  ];
 }

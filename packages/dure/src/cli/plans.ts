@@ -23,18 +23,23 @@ export interface PlansCommand {
 /** Files without an owner that are listed. */
 const UNOWNED_SHOWN = 20;
 
+/** Newest runs among which those of the listed plans are looked for. */
+const RUNS_LOOKED_AT = 200;
+
 // --- plans
 
 export async function listPlans({ client, output }: PlansCommand): Promise<ExitCode> {
   const { list: words } = output.words.plans;
   const items = await client.plans.list();
   if (items.length > 0) {
+    const last = await lastRuns({ client, output });
     output.table([
       words.head,
       ...items.map(({ name, ports, file, problemCount }) => [
         name,
         String(ports),
         file,
+        last.get(name) ?? "–",
         problemCount === 0 ? "" : words.problems(problemCount, name),
       ]),
     ]);
@@ -43,6 +48,19 @@ export async function listPlans({ client, output }: PlansCommand): Promise<ExitC
   output.result({ items });
 
   return EXIT.ok;
+}
+
+/** How the newest run of each plan stands, and what became of its result. */
+async function lastRuns({ client, output }: PlansCommand): Promise<ReadonlyMap<string, string>> {
+  const { plans: words } = output.words;
+  const { items } = await client.plans.runs({ limit: RUNS_LOOKED_AT });
+
+  return new Map(
+    items.toReversed().map(({ plan, status, delivery }) => {
+      const became = delivery === null ? [] : [words.delivery(delivery)];
+      return [plan, [words.runStatus(status), ...became].join(", ")];
+    }),
+  );
 }
 
 export async function showPlan(name: string, { client, output }: PlansCommand): Promise<ExitCode> {
@@ -216,6 +234,7 @@ export async function listRuns(
       words.runStatus(run.status),
       `${run.counts.succeeded ?? 0}/${all}`,
       run.report?.branch ?? "–",
+      run.delivery === null ? "–" : words.delivery(run.delivery),
     ];
   });
 

@@ -153,6 +153,7 @@ export type {
   FeedbackLoop,
   ListedRun,
   MergeOutcome,
+  UndoOutcome,
   PlanPort,
   PlanRun,
   PlanSource,

@@ -17,6 +17,7 @@ import type {
   ContextManifest,
   ListedRun,
   MergeOutcome,
+  UndoOutcome,
   PlanRun,
   PortComment,
   PortDetail,
@@ -184,6 +185,15 @@ export class PlansClient {
       if (kind !== "trying") return { ...answer, kind };
       onTrying?.();
     }
+  }
+
+  /** Takes the result out of the branch again that has it; what came later there stays. */
+  undo(
+    id: string,
+    request: { readonly from?: string | undefined } = {},
+    options: CallOptions = {},
+  ): Promise<UndoOutcome> {
+    return this.#http.post(`${pathOf(id)}/undo`, request, options);
   }
 
   /**

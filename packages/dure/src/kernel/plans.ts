@@ -17,6 +17,10 @@ export function isRunOver(status: PlanRunStatus): status is RunOutcome {
   return (RUN_OUTCOMES as readonly string[]).includes(status);
 }
 
+/** What becomes of a result after its run. */
+export const DELIVERIES = ["kept", "merged", "published", "undone", "superseded"] as const;
+export type ResultDelivery = (typeof DELIVERIES)[number];
+
 /** preparing: the base and the contracts. merging: the results become one tree, which is tried. */
 export const RUN_PHASES = ["preparing", "building", "merging", "over"] as const;
 /**
@@ -155,3 +159,11 @@ export const GIT_REF = {
 
 /** A worker without a sign for longer is stalled, milliseconds. Source: docs/spec/plans §6. */
 export const STALLED_AFTER_MS = 10_000;
+
+/** Tries of one port, those that people give included: a bound for every loop. */
+export const MAX_TRIES = 50;
+
+/** As people read it: steps of the merge are numbered by their commit, which is no try. Pure. */
+export function shownTry(number: number): number {
+  return number > MAX_TRIES ? 0 : number;
+}

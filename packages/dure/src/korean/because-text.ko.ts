@@ -46,6 +46,10 @@ export const BECAUSES_KO: BecauseTexts = {
     says: "테스트가 전보다 덜 확인해요.",
     hint: "테스트는 그대로 두라고 알려 주세요. 꼭 줄여야 하면 포트에 weaker_tests: allowed를 적어 주세요.",
   },
+  REVIEW_UNCHANGED: {
+    says: "의견을 보냈지만 바뀐 것이 없어요.",
+    hint: "이대로 좋으면 승인하고, 아니면 바꿀 것을 더 자세히 적어 돌려보내 주세요.",
+  },
   WORKER_LOGIN: {
     says: "작업자가 로그인되어 있지 않아요.",
     hint: "에이전트 프로그램에서 로그인하거나, 계획의 env로 키를 넘겨 주세요.",

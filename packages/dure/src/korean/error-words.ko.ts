@@ -108,6 +108,7 @@ export const ERROR_WORDS_KO: Readonly<Record<string, string>> = {
   PORT_OVER: "이미 끝난 포트라 듣는 작업자가 없어요.",
   STEP_UNKNOWN: "이런 단계가 없어요.",
   MANIFEST_MISSING: "이 단계에는 프롬프트가 없었어요.",
+  COMMENT_OUTSIDE: "바뀐 파일과 줄에만 의견을 남길 수 있어요. 바뀐 곳을 다시 확인해 주세요.",
   COMMENT_UNKNOWN: "보내기를 기다리는 이런 의견이 없어요.",
   SCHEDULE_UNKNOWN: "이런 예약이 없어요.",
   SCHEDULE_TOO_LATE: "너무 오래된 예약 실행이라 다시 할 수 없어요.",
@@ -282,6 +283,11 @@ export const ERROR_WORDS_KO: Readonly<Record<string, string>> = {
     "브랜치가 그사이 바뀌었고, 합치면 테스트를 통과하지 못해요. 바뀐 것은 없어요.",
 
   MERGES_BUSY: "다른 실행을 합치는 중이에요. 끝난 뒤에 다시 시도해 주세요.",
+  UNDO_CONFLICT:
+    "합친 뒤에 바뀐 곳이라 저절로 되돌릴 수 없어요. git revert로 직접 되돌려 주세요. 바뀐 것은 없어요.",
+  RUN_NOT_MERGED: "이 브랜치에 합친 결과가 없어요.",
+  RUN_UNDONE:
+    "합쳤다가 되돌린 결과예요. 되돌린 커밋을 git revert로 되돌리거나 계획을 다시 실행해 주세요.",
   MERGE_CONFLICT: "결과와 브랜치가 같은 줄을 바꿨어요. git으로 직접 합쳐 주세요. 바뀐 것은 없어요.",
   NOT_A_REPOSITORY: "git 저장소가 아니에요. 저장소 폴더를 적어 주세요.",
   ORCHESTRATOR_MISSING: "계획에 조율 담당이 없어요. workers.orchestrator를 적어 주세요.",

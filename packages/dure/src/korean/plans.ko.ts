@@ -305,4 +305,32 @@ export const PLAN_SENTENCES_KO: readonly SentenceForm[] = [
   ["{0} could not be started.", "{0} 프로그램을 켜지 못했어요."],
   ["{0} does not exist.", "작업자에게 줄 {0} 경로가 없어요."],
   ["{0} is no folder.", "{0} 자리에 폴더가 아닌 것이 있어요."],
+  // --- a merge that is taken back
+  [
+    "{0} has changed since what the merge brought: {1}.",
+    "합친 뒤에 {0} 브랜치에서 바뀐 파일이 있어요: {1}",
+  ],
+  [
+    "Undo it by hand, where you can choose: {0} Nothing was changed.",
+    "직접 골라서 되돌려 주세요: `{0}` 바뀐 것은 없어요.",
+  ],
+  ["{0} does not have the result of the run {1}.", "{0} 브랜치에 실행 {1}의 결과가 없어요."],
+  ["Name the branch that has it: {0}", "결과가 있는 브랜치를 적어 주세요: `{0}`"],
+  ["{0} had the result of the run {1}; it was undone.", "{0} 브랜치에서 되돌린 결과예요({1})."],
+  [
+    "To have it again, revert the commit that undid it (git revert), or run the plan again.",
+    "되돌린 커밋을 `git revert`로 되돌리거나 계획을 다시 실행해 주세요.",
+  ],
+
+  // --- a comment beside the change
+  ["{0} is no file of this change.", "이번 변경에 {0} 파일이 없어요."],
+  ["The change has {0}.", "바뀐 파일은 {0}이에요."],
+  ["Line {0} (new) of {1} is not in this change.", "{1} 파일의 {0}번 줄은 이번 변경에 없어요."],
+  [
+    "Line {0} (old) of {1} is not in this change.",
+    "{1} 파일의 예전 {0}번 줄은 이번 변경에 없어요.",
+  ],
+  ["Line {0} ({1}) of {2} is not in this change.", "{2} 파일의 {0}번 줄은 이번 변경에 없어요."],
+  ["The change shows these new lines: {0}.", "의견을 남길 수 있는 줄: {0}"],
+  ["The change shows these old lines: {0}.", "의견을 남길 수 있는 예전 줄: {0}"],
 ];

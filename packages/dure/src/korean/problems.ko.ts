@@ -274,6 +274,31 @@ export const PROBLEMS_KO: readonly SentenceForm[] = [
   ],
 
   [
+    "Port {0} owns {1}, which {2} ({3}) leaves out: no commit takes what is written there. Own another path, or change that line first.",
+    "{0} 포트가 맡은 {1}은(는) {2}의 `{3}` 때문에 커밋에 들어가지 않아요. 다른 경로를 맡기거나 그 줄을 먼저 고쳐 주세요.",
+  ],
+
+  [
+    "No port can change {0}: the path holds half a character.",
+    "경로에 깨진 글자가 있어서 어느 포트도 바꿀 수 없어요: {0}",
+  ],
+
+  [
+    "No port can change {0}: the path has a sign that turns the direction of what follows, or NUL.",
+    "경로에 뒤 글자의 방향을 바꾸는 문자가 있어서 어느 포트도 바꿀 수 없어요: {0}",
+  ],
+
+  [
+    "No port can change {0}: the path does not begin at the root of the repository.",
+    "저장소의 맨 위에서 시작하지 않는 것으로 읽히는 경로라 어느 포트도 바꿀 수 없어요: {0}",
+  ],
+
+  [
+    "No port can change {0}: the path is longer than {1} characters.",
+    "{1}자보다 긴 경로라 어느 포트도 바꿀 수 없어요: {0}",
+  ],
+
+  [
     "Name the repository in the plan (repository: ../../shop), or in the configuration (repositories).",
     "계획에 저장소를 적거나(`repository: ../../shop`), 설정의 `repositories`에 적어 주세요.",
   ],
@@ -414,8 +439,6 @@ export const PROBLEMS_KO: readonly SentenceForm[] = [
     "경로마다 맡을 포트를 하나만 정하거나, 계약으로 만들거나, 한 포트가 다른 포트에 의존하게 해 주세요",
   ],
   ["has a control character", "제어 문자가 있어요"],
-  ["is not in Unicode normal form C", "유니코드 정규형 C가 아니에요"],
-  ["Type it anew, composed", "완성된 글자로 다시 입력해 주세요"],
   ["begins with !", "!로 시작해요"],
   ["Patterns only add; name what is meant", "패턴은 더하기만 해요. 원하는 경로를 적어 주세요"],
   ["has an extended pattern such as +(…)", "+(…) 같은 확장 패턴이 있어요"],
@@ -439,20 +462,11 @@ export const PROBLEMS_KO: readonly SentenceForm[] = [
   ["the path has an empty segment", "경로에 빈 부분이 있어요"],
   ["the path has a segment . or ..", "경로에 . 또는 .. 부분이 있어요"],
   [
-    "the path has a control character or one that is not seen",
-    "경로에 제어 문자나 보이지 않는 글자가 있어요",
-  ],
-  ["segments of a path are parted by /", "경로는 /로 나눠 적어야 해요"],
-  [
-    "the path is not in Unicode normal form C, so another one looks the same",
-    "경로가 유니코드 정규형 C가 아니라서, 똑같아 보이는 다른 경로가 있을 수 있어요",
+    "the path has a sign that turns the direction of what follows, or NUL",
+    "경로에 뒤 글자의 방향을 바꾸는 문자나 NUL이 있어요",
   ],
   ["the path holds half a character", "경로에 깨진 글자가 있어요"],
   ["git's own files are neither written nor read", "git이 쓰는 파일은 읽거나 쓸 수 없어요"],
-  [
-    "the path has a name that Windows reads otherwise",
-    "Windows에서 다르게 읽히는 이름이 경로에 있어요",
-  ],
   [
     "write the path of a file, from the root of the repository",
     "저장소 맨 위에서 시작하는 파일 경로를 적어 주세요",

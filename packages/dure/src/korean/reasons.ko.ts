@@ -4,6 +4,10 @@ import type { SentenceForm } from "../kernel/sentence-forms.ts";
 export const REASONS_KO: readonly SentenceForm[] = [
   // --- what an acceptance says that names no test
   [
+    "The acceptance command ended with exit code {0} and named no test.",
+    "통과 조건 명령이 종료 코드 {0}(으)로 끝났고, 실패한 테스트의 이름은 알 수 없어요.",
+  ],
+  [
     "The acceptance command failed without naming a test.",
     "통과 조건 명령이 실패했고, 실패한 테스트의 이름은 알 수 없어요.",
   ],
@@ -27,6 +31,12 @@ export const REASONS_KO: readonly SentenceForm[] = [
   [
     "The test passed, but the acceptance command failed: something around the tests did.",
     "테스트는 통과했지만, 테스트 밖의 이유로 통과 조건 명령이 실패했어요.",
+  ],
+  [
+    "git ignores these files, so they are in no commit and were not there when it was tried: {0}. " +
+      "Write what is needed to a path that no .gitignore names, or let the command itself make it.",
+    "git이 무시하는 파일이라 커밋에 들어가지 않았고, 확인할 때도 없었어요: {0}. " +
+      ".gitignore에 없는 경로에 쓰거나, 명령이 직접 만들게 해 주세요.",
   ],
   ["The last try failed: {0}", "지난 시도가 실패했어요: {0}"],
   ["The check `{0}` ended with {1}:\n{2}", "검사 `{0}` 명령이 실패했어요({1}):\n{2}"],

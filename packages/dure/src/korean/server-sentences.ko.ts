@@ -246,6 +246,11 @@ export const SENTENCES_KO: readonly SentenceForm[] = [
 
   ["The run was cancelled.", "실행이 취소됐어요."],
   ["It was not started.", "시작하지 않았어요."],
+  ["The review of {0} came to no change.", "{0} 포트에 의견을 보냈지만 바뀐 것이 없어요."],
+  [
+    "Approve the work as it is, or say more exactly what to change: {0}",
+    "이대로 좋으면 승인하고, 아니면 바꿀 것을 더 자세히 적어 돌려보내 주세요: {0}",
+  ],
   ["accepted, and waits for approval", "통과했고 승인을 기다려요."],
   ["Look at what it changed: {0}", "바뀐 것을 보고 정해 주세요."],
   ["the machine that holds its files is gone", "실행의 파일이 있는 컴퓨터가 꺼졌어요."],
@@ -275,8 +280,8 @@ export const SENTENCES_KO: readonly SentenceForm[] = [
   ],
 
   [
-    "Commit or stash them (git stash -u), then merge again. Nothing was changed.",
-    "커밋하거나 `git stash -u`로 치운 뒤 다시 합쳐 주세요. 바뀐 것은 없어요.",
+    "Commit or stash them (git stash -u), then try again. Nothing was changed.",
+    "커밋하거나 `git stash -u`로 치운 뒤 다시 해 주세요. 바뀐 것은 없어요.",
   ],
 
   [

@@ -15,16 +15,13 @@ export function unreadable(text: string): { message: string; hint?: string } | u
     return { message: `is longer than ${MAX_PATH_LENGTH} characters` };
   }
   if (/\p{Cc}/u.test(text)) return { message: "has a control character" };
-  if (text.normalize("NFC") !== text) {
-    return { message: "is not in Unicode normal form C", hint: "Type it anew, composed." };
-  }
   if (text.startsWith("/") || /^[A-Za-z]:/.test(text)) {
     return { message: "is absolute", hint: "Write it from the root of the repository." };
   }
   if (text.startsWith("!")) {
     return { message: "begins with !", hint: "Patterns only add; name what is meant." };
   }
-  if (/[?*+@!]\(/.test(text)) {
+  if (/(?<!\\)(?:\\\\)*[?*+@!]\(/.test(text)) {
     return {
       message: "has an extended pattern such as +(…)",
       hint: "Known are * ? ** [a-z] {a,b}.",

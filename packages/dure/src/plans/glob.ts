@@ -49,8 +49,12 @@ export type GlobReading =
   | { readonly ok: true; readonly glob: Glob }
   | { readonly ok: false; readonly message: string; readonly hint?: string };
 
-/** Reads a pattern. Pure. */
-export function readGlob(text: string): GlobReading {
+/**
+ * Reads a pattern. Pure. Patterns and paths are compared in Unicode normal form C: macOS writes names
+ * decomposed, and git keeps them so.
+ */
+export function readGlob(written: string): GlobReading {
+  const text = written.normalize("NFC");
   const failure = unreadable(text);
   if (failure) return { ok: false, ...failure };
   const expanded = expandBraces(text);
@@ -115,12 +119,19 @@ export function globOf(text: string): Glob {
   return reading.glob;
 }
 
-/** The pattern that matches this path alone. */
-function literalGlob(path: string): Glob {
-  return {
-    text: path,
-    alternatives: [path.split("/").map((segment) => Array.from(segment, (char) => only(char)))],
-  };
+/** The pattern that matches this path alone, whatever signs are in it. */
+export function literalGlob(path: string): Glob {
+  return { text: path, alternatives: [literalPath(path)] };
+}
+
+/** The pattern of all that is in a folder, whatever signs are in its name. */
+export function folderGlob(folder: string): GlobPath {
+  return [...(folder === "" ? [] : literalPath(folder)), GLOBSTAR, [STAR]];
+}
+
+function literalPath(path: string): Segment[] {
+  const segments = path.normalize("NFC").split("/");
+  return segments.map((segment) => Array.from(segment, (char) => only(char)));
 }
 
 export function globMatches(glob: Glob, path: string): boolean {

@@ -40,6 +40,16 @@ export function modeOfRun(plan: Plan, files: readonly string[]): RunMode {
   return modeOfPlan(plan, files, ({ id }, path) => decideWrite(scopes.get(id)!, path).allowed);
 }
 
+/**
+ * Contracts that were open when the run began, which its ports write in order. Pure.
+ */
+export function openContractsOf(mode: RunMode | null): readonly string[] {
+  const fixed = mode?.conditions.find(({ code }) => code === "contracts-fixed");
+  const open = fixed?.facts?.["open"];
+
+  return Array.isArray(open) ? open.filter((path) => typeof path === "string") : [];
+}
+
 /** What the decision is made from. */
 export interface ModeFacts {
   /**
@@ -97,8 +107,8 @@ function decideAuto(
 ): DecidedMode {
   const holds = (code: ConditionCode): boolean =>
     conditions.some((condition) => condition.code === code && condition.holds);
-  const isWide = holds("independent-ports");
-  if (holds("few-files") && !isWide) {
+  const isWide = holds("independent-ports") && holds("many-changes");
+  if (holds("few-files")) {
     const { fewFiles } = bounds;
     const because =
       facts.files === 1

@@ -87,7 +87,7 @@ export function orchestratorsFiles({
 export interface PlanOwnership {
   /** Files without an owner: neither a port nor the orchestrator. */
   readonly unowned: readonly string[];
-  /** Contracts that are not there. */
+  /** Contracts that are not there, and that no port can write. */
   readonly missingContracts: readonly string[];
   /** Build files of the root, lock files and migrations, by the port that owns them. */
   readonly shared: readonly { readonly port: string; readonly paths: readonly string[] }[];
@@ -95,7 +95,7 @@ export interface PlanOwnership {
 
 /** Who owns what of the base. Pure. */
 export function ownershipOf(
-  plan: Pick<Plan, "ports" | "contracts" | "workers">,
+  plan: Pick<Plan, "ports" | "contracts" | "workers" | "mode">,
   files: readonly string[],
 ): PlanOwnership {
   const owners = ownersIn(plan.ports);
@@ -118,11 +118,28 @@ export function ownershipOf(
 
   return {
     unowned,
-    missingContracts: [...contracts].filter((path) => !there.has(path)),
+    missingContracts: unwritable(
+      plan,
+      [...contracts].filter((path) => !there.has(path)),
+    ),
     shared: plan.ports.flatMap(({ id }) =>
       shared.has(id) ? [{ port: id, paths: [...shared.get(id)!] }] : [],
     ),
   };
+}
+
+/**
+ * Of contracts that are not there, those that no port writes: one that owns it does, where the ports
+ * work in order. Pure.
+ */
+export function unwritable(
+  { ports, mode }: Pick<Plan, "ports" | "mode">,
+  missing: readonly string[],
+): readonly string[] {
+  if (mode === "parallel") return missing;
+  const owners = ownersIn(ports);
+
+  return missing.filter((path) => owners(path).length === 0);
 }
 
 /** Something about a plan that a person should look at; it runs nevertheless. */

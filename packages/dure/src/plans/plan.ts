@@ -153,7 +153,7 @@ export interface ModeBounds {
   readonly fewFiles: number;
   readonly manyFiles: number;
   readonly manyLayers: number;
-  /** So many ports that wait for no other one work side by side, however few their files. */
+  /** So many ports that wait for no other one work side by side, of however few modules. */
   readonly independent: number;
   readonly modules: number;
   readonly targets: number;

@@ -1,5 +1,13 @@
 import type { OnViolation } from "../kernel/plans.ts";
-import { foldPath, globMatches, globOf, indexPatterns, readGlob, type Glob } from "./glob.ts";
+import {
+  foldPath,
+  globMatches,
+  globOf,
+  indexPatterns,
+  literalGlob,
+  readGlob,
+  type Glob,
+} from "./glob.ts";
 import { MAX_PATH_LENGTH } from "./glob-text.ts";
 
 /**
@@ -90,12 +98,9 @@ export const PATH_REASONS = {
   absolute: "the path does not begin at the root of the repository",
   "empty-segment": "the path has an empty segment",
   "dot-segment": "the path has a segment . or ..",
-  "control-character": "the path has a control character or one that is not seen",
-  backslash: "segments of a path are parted by /",
-  "not-composed": "the path is not in Unicode normal form C, so another one looks the same",
+  "control-character": "the path has a sign that turns the direction of what follows, or NUL",
   "broken-text": "the path holds half a character",
   "git-internals": "git's own files are neither written nor read",
-  "reserved-name": "the path has a name that Windows reads otherwise",
 } as const;
 
 const SCOPE_REASONS = {
@@ -151,7 +156,10 @@ export function makeScope(input: ScopeInput): WorkerScope {
     reads: compile(input.reads),
     byRole: compileBut(input.byRole),
     forbidden: compile(input.forbidden),
-    contracts: compile(input.contracts.map(escapePath)),
+    contracts: input.contracts.map((path) => ({
+      exact: literalGlob(path),
+      folded: literalGlob(foldPath(path)),
+    })),
     orchestrators: compileBut(input.orchestrators),
     tools: compileBut(input.tools),
     onViolation: input.onViolation ?? "stop",
@@ -243,7 +251,7 @@ function isWithheldFrom(scope: WorkerScope, path: string): boolean {
   const folded = foldPath(path);
   return (
     scope.withheld(folded).some((glob) => globMatches(glob, folded)) &&
-    !scope.needed?.(path).some((glob) => globMatches(glob, path))
+    !scope.needed?.(path.normalize("NFC")).some((glob) => globMatches(glob, path))
   );
 }
 
@@ -256,49 +264,34 @@ export function decideRename(scope: WorkerScope, from: string, to: string): Rena
 }
 
 /**
- * Why a text cannot be a path of the repository on every system that may check it out; undefined
- * when it can. Pure; the first rule that applies wins.
+ * Why a text cannot be a path of the repository; undefined when it can. Every name is one that git
+ * takes and that does not lead elsewhere. Pure; the first rule that applies wins.
  */
 export function pathProblem(path: string): PathReason | undefined {
   if (path === "") return "empty";
   if (path.length > MAX_PATH_LENGTH) return "too-long";
   if (!path.isWellFormed()) return "broken-text";
-  if (UNSEEN.test(path)) return "control-character";
-  if (path.normalize("NFC") !== path) return "not-composed";
-  if (path.includes("\\")) return "backslash";
+  if (MISLEADING.test(path)) return "control-character";
   if (path.startsWith("/") || /^[A-Za-z]:/.test(path) || path.startsWith("~")) return "absolute";
   const segments = path.split("/");
   if (segments.includes("")) return "empty-segment";
   if (segments.some((segment) => segment === "." || segment === "..")) return "dot-segment";
-  if (segments.some(isGitName)) return "git-internals";
-  if (segments.some(isReservedName)) return "reserved-name";
+  if (path.split(/[\\/]/).some(isGitName)) return "git-internals";
   return undefined;
 }
 
-/**
- * Controls, and what is not drawn: zero-width joiners, marks of direction, variation selectors.
- * HFS+ leaves some of them out of names.
- */
-const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u;
+/** What makes a path look like another one, and NUL. Source: Unicode, bidirectional controls. */
+const MISLEADING = /[\0\u202A-\u202E\u2066-\u2069]/;
+/** What is not drawn. HFS+ leaves some of it out of names. */
+const UNSEEN = /[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}]/gu;
 
 /**
- * `.git` as any file system may read it: case, trailing dots and blanks, a stream behind a colon,
- * the short name of 8.3.
+ * `.git` as any file system may read it: case, what is not drawn, trailing dots and blanks, a stream
+ * behind a colon, the short name of 8.3.
  */
-function isGitName(segment: string): boolean {
-  return /^(?:\.git|git~\d+)[. ]*(?::.*)?$/.test(foldPath(segment).normalize("NFKC"));
-}
-
-/**
- * Device names with or without an ending, characters that are none, a last dot or blank that is
- * dropped. Source: Microsoft, "Naming Files, Paths, and Namespaces".
- */
-function isReservedName(segment: string): boolean {
-  return (
-    /^(?:con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³])(?:[. ].*)?$/i.test(segment) ||
-    /[<>:"|?*]/.test(segment) ||
-    /[. ]$/.test(segment)
-  );
+export function isGitName(segment: string): boolean {
+  const name = foldPath(segment).normalize("NFKC").replace(UNSEEN, "");
+  return /^(?:\.git|git~\d+)[. ]*(?::.*)?$/.test(name);
 }
 
 /** A pattern as a file system reads it that tells neither case nor composition apart. */
@@ -308,11 +301,6 @@ export function foldedGlob(pattern: string): Glob {
   // A range such as [Z-a] runs backwards when folded; any character is more than it means, and so
   // refuses enough.
   return globOf(foldPath(pattern.replace(/\[(?:\\.|[^\]])+\]/g, "?")));
-}
-
-/** The pattern that matches a path alone. */
-function escapePath(path: string): string {
-  return path.replace(/[*?[\]{}\\]/g, "\\$&");
 }
 
 function allows(globs: readonly FoldedGlob[], path: string): boolean {

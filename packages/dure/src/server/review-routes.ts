@@ -9,8 +9,9 @@ import {
   PortCommentBody,
   PortParams,
   PortReviewBody,
+  type TreeDiff,
 } from "../wire/runs.ts";
-import { does, order, read, tags, type PlanRouteParts } from "./plan-route-parts.ts";
+import { does, order, read, tags, whileAsked, type PlanRouteParts } from "./plan-route-parts.ts";
 import { problems } from "./schemas.ts";
 import type { RouteApp } from "./server.ts";
 import { viewerOf, viewOf } from "./tenants.ts";
@@ -60,11 +61,14 @@ function addComment(app: RouteApp, parts: PlanRouteParts): void {
         response: { 200: CommentsAnswer, ...problems(400, 401, 403, 404, 409) },
       },
     },
-    async (request) => {
+    async (request, reply) => {
       const { path, line = null, side = "new", quote = "", text } = request.body;
       const { tenant, name: by } = viewerOf(request);
       const comment = { path, line, side, quote, text, by };
-      const items = await reviews.add(aboutOf(request, tenant), comment);
+      const { id, port } = request.params;
+      const signal = whileAsked(reply, parts);
+      const change = (): Promise<TreeDiff> => parts.plans.diff(id, port, { tenant, signal });
+      const items = await reviews.add(aboutOf(request, tenant), comment, change);
 
       return onWire<Comments>({ items });
     },

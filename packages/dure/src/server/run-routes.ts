@@ -22,9 +22,11 @@ import {
   RunMergeBody,
   RunParams,
   RunPublishBody,
+  RunUndoBody,
   RunsAnswer,
   RunsQuery,
   RunStream,
+  UndoAnswer,
 } from "../wire/runs.ts";
 import { hasScope } from "./access.ts";
 import { doneTo } from "./audit.ts";
@@ -60,6 +62,7 @@ export function runRoutes(app: RouteApp, parts: PlanRouteParts): void {
   diffRun(app, parts);
   leavingRun(app, parts);
   mergeRun(app, parts);
+  undoRun(app, parts);
   publishRun(app, parts);
   approveRun(app, parts);
 }
@@ -271,6 +274,36 @@ function mergeRun(app: RouteApp, parts: PlanRouteParts): void {
 
       const outcome = { kind, target, commit, updated: updated ?? null };
       return onWire<z.output<typeof MergeAnswer>>(outcome);
+    },
+  );
+}
+
+function undoRun(app: RouteApp, parts: PlanRouteParts): void {
+  const { plans: library, closing } = parts;
+  app.post(
+    "/v1/runs/:id/undo",
+    {
+      config: delivers("run.undo"),
+      schema: {
+        tags,
+        summary:
+          "Takes the result of a run out of a branch again, by one commit upon it, with its files where " +
+          "the branch is checked out; done once",
+        params: RunParams,
+        body: RunUndoBody,
+        response: { 200: UndoAnswer, ...problems(400, 401, 403, 404, 409) },
+      },
+    },
+    async (request) => {
+      // It is finished also when the caller has left.
+      const { target, commit, updated, isNew } = await library.undo(request.params.id, {
+        from: request.body?.from,
+        tenant: viewOf(request),
+        signal: closing,
+      });
+
+      const outcome = { target, commit, updated: updated ?? null, isNew };
+      return onWire<z.output<typeof UndoAnswer>>(outcome);
     },
   );
 }

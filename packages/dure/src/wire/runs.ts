@@ -5,6 +5,7 @@ import {
   CHANNEL_SPEAKERS,
   GIT_REF,
   MEMBERS,
+  DELIVERIES,
   PLAN_RUN_STATUSES,
   PORT_STATUSES,
   RUN_PHASES,
@@ -138,6 +139,14 @@ export const RunMergeBody = z
   })
   .nullish();
 
+export const RunUndoBody = z
+  .object({
+    from: z.string().min(1).max(250).optional().meta({
+      description: "A branch. Default: the one that it was merged into last.",
+    }),
+  })
+  .nullish();
+
 export const RunPublishBody = z.object({ confirm: confirm.optional() }).nullish();
 
 export const RunExtendBody = z
@@ -261,6 +270,19 @@ const ReportJson = z.object({
     })
     .optional()
     .meta({ description: "What a person has sent of it, and where to." }),
+  merged: z
+    .object({
+      target: z.string(),
+      commit: z.string(),
+      before: z.string().meta({ description: "Where the branch stood." }),
+      at: time,
+    })
+    .optional()
+    .meta({ description: "The branch that a person has merged it into." }),
+  undone: z
+    .object({ target: z.string(), commit: z.string(), at: time })
+    .optional()
+    .meta({ description: "The commit that took the merge back." }),
   shared: z
     .array(z.object({ path: z.string(), ports: z.array(z.string()), applied: z.boolean() }))
     .optional()
@@ -311,6 +333,15 @@ const runFields = {
     }),
   mode: ModeJson.nullable(),
   report: ReportJson.nullable(),
+  delivery: z
+    .enum(DELIVERIES)
+    .nullable()
+    .meta({
+      description:
+        "What became of the result. kept: it is on its own branch. superseded: so it is, and a later " +
+        "run of the same plan has succeeded with its ports. Null: there is no result.",
+    }),
+  superseded_by: z.string().nullable().meta({ description: "That later run." }),
   tokens_in: tokens,
   tokens_cached: cachedTokens,
   tokens_out: tokens,
@@ -355,6 +386,16 @@ export const ORDERED = {
     description: "It is stored; the run's leader does it as soon as it can.",
   }),
 };
+
+export const UndoAnswer = z.object({
+  target: z.string().meta({ description: "The branch." }),
+  commit: z.string().meta({ description: "The commit that took the merge back." }),
+  updated: z
+    .string()
+    .nullable()
+    .meta({ description: "The working tree whose files were updated." }),
+  is_new: z.boolean().meta({ description: "false: it was taken back before." }),
+});
 
 export const MergeAnswer = z.object({
   kind: z.enum(["merged", "fast-forward", "already", "trying"]).meta({
@@ -853,6 +894,8 @@ export type TranscriptFilter = QueryInput<z.output<typeof TranscriptQuery>>;
 export type MergeOutcome = Omit<FromWire<z.output<typeof MergeAnswer>>, "kind"> & {
   readonly kind: Exclude<z.output<typeof MergeAnswer>["kind"], "trying">;
 };
+/** A merge that was taken back. */
+export type UndoOutcome = FromWire<z.output<typeof UndoAnswer>>;
 /** How a result stands before it may be merged. */
 export type Approvals = FromWire<z.output<typeof ApprovalsAnswer>>;
 /** What a person looks at before a result leaves its run. */

@@ -115,6 +115,7 @@ describe("an editor that begins a task", SLOW, () => {
     expect(plans(editor)[0]!.at(-1)!.status).toBe("pending");
     expect(plans(editor).at(-1)).toEqual([
       { content: "Prepare a tree of its own", priority: "medium", status: "completed" },
+      { content: "Run the acceptance at the start", priority: "medium", status: "completed" },
       { content: "Try 1: implement", priority: "medium", status: "completed" },
       { content: "Try 1: run the acceptance", priority: "medium", status: "completed" },
       { content: "Bring the result to its branch", priority: "medium", status: "completed" },

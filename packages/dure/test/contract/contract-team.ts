@@ -71,7 +71,8 @@ ports:
 `,
   "greet.offline.yaml":
     'ports: { greet: { implementer: [{ edits: [{ path: src/greet/hello.txt, content: "hello" }] ' +
-    "}] }, hold: { implementer: [{ hang: true }] } }\n",
+    "}] }, hold: { implementer: [{ hang: true }] }, " +
+    `bad: { implementer: [{ edits: [{ path: src/bad/bad.txt, content: "x" }] }] } }\n`,
   "steer.yaml": `
 plan: steer
 roles: modules

@@ -402,6 +402,8 @@ describe("good calls", () => {
       await expectGood(`POST /v1/runs/${id}/approve`, 200, { body: { commit } });
       await expectRefused(`POST /v1/runs/${id}/merge`, 404, { body: { into: "nowhere" } });
       await expectGood(`POST /v1/runs/${id}/merge`, 200, { body: { into: "main" } });
+      await expectRefused(`POST /v1/runs/${id}/undo`, 409, { body: { from: "nowhere" } });
+      await expectGood(`POST /v1/runs/${id}/undo`, 200);
       await expectRefused(`POST /v1/runs/${id}/publish`, 409);
       await expectGood("GET /v1/runs?plan=greet&status=success&limit=5", 200);
       await expectRefused(`POST /v1/runs/${id}/pause`, 409);
@@ -462,7 +464,7 @@ describe("good calls", () => {
     await expectRefused(`POST /v1/runs/${id}/again`, 409);
     const comments = `/v1/runs/${id}/ports/bad/comments`;
     const written = await expectGood(`POST ${comments}`, 200, {
-      body: { path: "src/bad.txt", line: 1, side: "new", quote: "x", text: "이름이 길어요" },
+      body: { path: "src/bad/bad.txt", line: 1, side: "new", quote: "x", text: "이름이 길어요" },
     });
     await expectGood(`GET ${comments}`, 200);
     const [{ id: comment }] = (written.body as { items: [{ id: number }] }).items;
@@ -689,6 +691,7 @@ test.each([
   ["GET /v1/runs/run_0/leaving", 404],
   ["POST /v1/runs/run_0/approve", 404, { body: { commit: "0".repeat(40) } }],
   ["POST /v1/runs/run_0/merge", 404],
+  ["POST /v1/runs/run_0/undo", 404],
   ["POST /v1/runs/run_0/publish", 404],
   ["POST /v1/runs/run_0/pause", 404],
   ["POST /v1/runs/run_0/resume", 404],

@@ -244,7 +244,7 @@ test(
     expect(list).toMatchObject({
       exitCode: 0,
       stdout: expect.stringMatching(
-        /broken +0 +broken\.yaml +1 problem: dure plan check broken/,
+        /broken +0 +broken\.yaml +– +1 problem: dure plan check broken/,
       ) as string,
     });
     expect(show.stdout.split("\n").slice(1, 6)).toEqual([
@@ -315,6 +315,19 @@ test(
         / is merged \(fast-forward\) in main, which is now at [0-9a-f]{12}; the files in .* came along\n$/,
       ) as string,
     });
+    const [plans, stood] = [await dure(["plan", "list"]), await dure(["plan", "status", id])];
+    expect(plans.stdout).toMatch(/shop +2 +shop\.yaml +success, merged/);
+    expect(stood.stdout).toMatch(/\nmerged into main: [0-9a-f]{12}, /);
+    expect(stood.stderr).toContain(`dure plan undo ${id}`);
+    const undone = await dure(["plan", "undo", id]);
+    expect(undone).toMatchObject({
+      exitCode: 0,
+      stdout: expect.stringMatching(
+        / is out of main, by [0-9a-f]{12}; the files in .* came along\n$/,
+      ) as string,
+    });
+    expect((await dure(["plan", "undo", id])).stdout).toContain("was already out of main");
+    expect((await dure(["plan", "runs"])).stdout).toMatch(new RegExp(`${id} .* undone`));
 
     const [young, preview] = [
       await dure(["plan", "clean"]),
@@ -488,3 +501,21 @@ test(
     expect(status.exitCode).toBe(2);
   },
 );
+
+test("the newest merged task of a checkout is undone", { ...FULL, timeout: 180_000 }, async () => {
+  const here = { cwd: at.repository.folder };
+  const none = await dure(["task", "undo", "--dir", folder], here);
+  const work = ["--worker", "echo task > src/price/task.txt", "--accept", "true", "--tries", "1"];
+  const words = ["Write a note.", "--own", "src/price/**", ...work, "--dir", folder, "--follow"];
+  const began = await dure(["task", ...words], here);
+  const id = /run_\w+/.exec(began.stderr + began.stdout)![0];
+  await dure(["plan", "merge", id, "--into", "main"]);
+  const merged = await at.repository.git("ls-tree", "-r", "--name-only", "main");
+
+  const undone = await dure(["task", "undo", "--dir", folder], here);
+
+  expect([none.exitCode, none.stderr]).toEqual([1, expect.stringContaining("TASK_NOT_MERGED")]);
+  expect(merged).toContain("src/price/task.txt");
+  expect(undone).toMatchObject({ exitCode: 0, stdout: expect.stringContaining(id) as string });
+  expect(await at.repository.git("ls-tree", "-r", "--name-only", "main")).not.toContain("task.txt");
+});

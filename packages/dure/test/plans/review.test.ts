@@ -48,6 +48,14 @@ async function begin(
 
 const BY = { by: "jiwoo", name: "jiwoo", tenant: "" };
 
+/** What a worker has changed, without its lines. */
+const CHANGE = () =>
+  Promise.resolve({
+    changes: [{ path: "src/a/prompt.txt", kind: "modified" as const }],
+    patch: "",
+    isCut: false,
+  });
+
 const until = (what: () => Promise<unknown>) =>
   expect.poll(what, { timeout: 45_000, interval: 100 });
 
@@ -90,7 +98,7 @@ test(
       side: "new",
       quote: "  Who you are  ",
     } as const;
-    await runs.runs.reviews.add(about, { ...line, text: "Shorter, please.", by: "minjun" });
+    await runs.runs.reviews.add(about, { ...line, text: "Shorter, please.", by: "minjun" }, CHANGE);
 
     const [asked] = (await runs.inbox.list({ status: "open", tenant: "" })).items;
     await runs.inbox.answer(asked!.id, { value: "send_back", note: "Not yet." }, BY);
@@ -120,7 +128,7 @@ test(
     await until(statuses).toBe("success, a succeeded");
     const about = { run: id, port: "a", tenant: "" };
     const file = { path: "src/a/prompt.txt", line: null, side: "new", quote: "" } as const;
-    await first.runs.reviews.add(about, { ...file, text: "Say it twice.", by: "minjun" });
+    await first.runs.reviews.add(about, { ...file, text: "Say it twice.", by: "minjun" }, CHANGE);
     const order = await first.runs.reviews.order(about, "minjun", undefined);
     // Stored, and then the process is gone before a leader has looked.
     await first.runs.stop();
@@ -139,5 +147,43 @@ test(
     expect(prompts.split("Say it twice.")).toHaveLength(2);
     const { steps } = await second.runs.port(id, "a");
     expect(steps.filter(({ kind }) => kind === "implement")).toHaveLength(2);
+  },
+);
+
+test(
+  "a review that changes nothing is no success: it waits for a person, who approves or says more",
+  { timeout: 120_000 },
+  async () => {
+    const { runs, repository } = await openStage(FILES);
+    const once = '"test -e src/a/made.txt || echo made > src/a/made.txt"';
+    const text = ONE.replace('"cat >> src/$DURE_PORT_ID/prompt.txt"', once);
+    const { id, statuses } = await begin(runs, repository, text);
+    await until(statuses).toBe("success, a succeeded");
+    const before = await runs.runs.port(id, "a");
+    const about = { run: id, port: "a", tenant: "" };
+    const review = await runs.runs.reviews.order(about, "minjun", "Name it otherwise.");
+
+    await runs.runs.commands.order(id, review, { by: "minjun" });
+
+    await until(statuses).toBe("running, a held");
+    const port = await runs.runs.port(id, "a");
+    expect(port.because).toEqual({
+      code: "REVIEW_UNCHANGED",
+      message: "The review of a came to no change.",
+      hint: expect.stringContaining(`dure plan review ${id} a --send`) as string,
+    });
+    expect(port.resultCommit).toBe(before.resultCommit);
+    const open = async () => (await runs.inbox.list({ status: "open", tenant: "" })).items;
+    const [first] = await open();
+    expect(first).toMatchObject({ type: "decision", context: { code: "REVIEW_UNCHANGED" } });
+    await runs.inbox.answer(first!.id, { value: "send_back", note: "Name it b." }, BY);
+    await until(async () => (await open()).map(({ id: asked }) => asked === first!.id)).toEqual([
+      false,
+    ]);
+    await until(statuses).toBe("running, a held");
+    await runs.runs.commands.order(id, { type: "approve", port: "a" }, { by: "minjun" });
+    await until(statuses).toBe("success, a succeeded");
+    expect((await runs.runs.port(id, "a")).because).toBeNull();
+    expect(await open()).toEqual([]);
   },
 );

@@ -345,6 +345,42 @@ test(
   },
 );
 
+test(
+  "a contract that is not settled is written by the port that owns it, and the ports work in order",
+  { timeout: 90_000 },
+  async () => {
+    const { runs, repository } = await open();
+    const port = (id: string, acceptance: string): string =>
+      `  - { id: ${id}, role: ${id}, goal: Make ${id}., owns: [src/${id}/**], acceptance: "${acceptance}" }`;
+    const write =
+      "date > src/$DURE_PORT_ID/made.txt; test $DURE_PORT_ID = a && echo c > src/a/types.txt; true";
+    const plan = realPlan(
+      [
+        "plan: open",
+        "roles: modules",
+        "auto: { changes: 3, few_files: 1 }",
+        "contracts: [{ path: src/a/types.txt, by: orchestrator }]",
+        `workers: { default: { kind: command, command: [sh, -c, "${write}"] } }`,
+        "ports:",
+        port("a", "test -f src/a/types.txt"),
+        port("b", "test -f src/a/types.txt"),
+        port("c", "test -f src/a/types.txt"),
+        "",
+      ].join("\n"),
+    );
+
+    const { id } = await runs.runs.run({ plan, repository: repository.folder, by: "me" });
+    const run = await ended(runs, id);
+
+    expect({ status: run.status, because: run.because }).toEqual({
+      status: "success",
+      because: null,
+    });
+    expect(run.mode).toMatchObject({ mode: "in-order", because: expect.stringContaining("types") });
+    expect(await repository.git("show", "dure/open:src/a/types.txt")).toBe("c");
+  },
+);
+
 /** Each port passes alone; together they pass when both do what they should. */
 const TOGETHER = {
   ...FILES,

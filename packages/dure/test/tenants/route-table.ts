@@ -1001,6 +1001,14 @@ export const ROUTES: Readonly<Record<string, Row>> = {
     own: "409 RUN_CLEANED",
     absent: RUN,
   },
+  "POST /v1/runs/:id/undo": {
+    reaches: "run",
+    scope: "plans:merge",
+    names: "thing",
+    call: ({ run }) => ({ path: `/v1/runs/${run}/undo`, body: { from: "no such branch" } }),
+    own: "409 RUN_CLEANED",
+    absent: RUN,
+  },
   "POST /v1/runs/:id/publish": {
     reaches: "run",
     scope: "plans:merge",

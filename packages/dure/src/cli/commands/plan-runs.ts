@@ -203,3 +203,22 @@ export const merge: CommandSpec = {
       return mergeRun(id, { into, confirm }, command);
     },
 };
+
+export const undo: CommandSpec = {
+  name: "undo",
+  about: "take the merged result of a run out of the branch again, by one commit upon it",
+  examples: ["dure plan undo run_01K…", "dure plan undo run_01K… --from develop"],
+  worksOn: "server",
+  declare: (command) =>
+    command
+      .argument("<run>")
+      .option("--from <branch>", "the branch (default: the one that it was merged into last)"),
+  run:
+    (context) =>
+    async (id: string, { from, ...options }: CommonOptions & { from?: string }) => {
+      const { undoRun } = await import("../plan-orders.ts");
+      const command = await clientCommand(context, options);
+
+      return undoRun(id, from, command);
+    },
+};

@@ -14,6 +14,7 @@ import {
   resume,
   runs,
   status,
+  undo,
   watch,
 } from "./plan-runs.ts";
 
@@ -212,6 +213,7 @@ export const PLAN: CommandGroup = {
     review,
     approve,
     merge,
+    undo,
     publish,
   ],
 };

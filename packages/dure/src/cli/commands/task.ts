@@ -29,6 +29,24 @@ interface TaskOptions extends CommonOptions, WorkerOptions {
   readonly gate?: true;
 }
 
+const undo: CommandSpec = {
+  name: "undo",
+  about: "take the newest merged task of this checkout out of its branch again",
+  examples: ["dure task undo"],
+  worksOn: "server",
+  declare: (command) =>
+    command.option("--repo <path>", "the repository, by name or path", repositoryFrom),
+  run: (context) => async (options: CommonOptions & { readonly repo?: string }) => {
+    const { groundOf } = await import("../task-ground.ts");
+    const { undoTask } = await import("../plan-orders.ts");
+    const at = { here: process.cwd(), team: options.dir };
+    const { repository } = await groundOf({ repo: options.repo, base: undefined }, at);
+    const command = await taskServer(context, options);
+
+    return undoTask(repository ?? process.cwd(), command);
+  },
+};
+
 export const TASK: CommandSpec = {
   name: "task",
   about: "let an agent do one thing, kept apart as in a plan; prints the id of its run",
@@ -37,6 +55,7 @@ export const TASK: CommandSpec = {
     "dure task 'Mend the tests of the cart.' --own 'src/cart/**' --test 'test/cart/**' --accept 'npm test' --agent codex",
   ],
   worksOn: "server",
+  commands: [undo],
   declare: (command) =>
     declareWorker(
       command

@@ -282,6 +282,13 @@ export const HELP_KO: Readonly<Record<string, string>> = {
   "take the result of a run over into a branch of your repository":
     "실행의 결과를 저장소의 브랜치에 합쳐요",
 
+  "take the merged result of a run out of the branch again, by one commit upon it":
+    "합친 실행의 결과를 브랜치에서 커밋 하나로 되돌려요",
+  "the branch (default: the one that it was merged into last)": "브랜치(기본: 마지막에 합친 곳)",
+  "take the newest merged task of this checkout out of its branch again":
+    "이 저장소에 마지막으로 합친 할 일을 되돌려요",
+  "the repository, by name or path": "저장소의 이름이나 경로",
+
   "the branch (default: the plan's base, else the one you stand at)":
     "브랜치(기본: 계획의 base, 없으면 지금 브랜치)",
 

@@ -1,6 +1,6 @@
 import type { EventData, PlanPort, PlanRunStatus, PortStatus } from "../../client/index.ts";
 import { FINDING_WORDS_EN } from "../../kernel/finding-words.ts";
-import type { RunPhase, StepKind } from "../../kernel/plans.ts";
+import type { ResultDelivery, RunPhase, StepKind } from "../../kernel/plans.ts";
 
 const many = (count: number, one: string): string => `${count} ${count === 1 ? one : `${one}s`}`;
 
@@ -22,6 +22,8 @@ export const PLANS_EN = {
   andMore: (shown: string, more: number) => `${shown} and ${more} more`,
   /** Statuses as a list shows them. */
   runStatus: (status: PlanRunStatus): string => status,
+  /** What became of a result. */
+  delivery: (delivery: ResultDelivery): string => delivery,
   portStatus: (status: PortStatus): string => status,
   phase: (phase: RunPhase): string => phase,
   step: (step: StepKind): string => step,
@@ -31,11 +33,11 @@ export const PLANS_EN = {
   workerEnd: (status: string): string => status,
 
   list: {
-    head: ["plan", "ports", "file", ""],
+    head: ["plan", "ports", "file", "last run", ""],
     problems: (count: number, plan: string) => `${many(count, "problem")}: dure plan check ${plan}`,
     none: "There is no plan. Make one with: dure new plan NAME",
     noneIn: (folder: string) => `There is no plan in ${folder}. Make one with: dure new plan NAME`,
-    runsHead: ["id", "begun", "plan", "status", "ports", "branch"],
+    runsHead: ["id", "begun", "plan", "status", "ports", "branch", "result"],
     noRun: "There is no such run. Begin one with: dure plan run NAME",
   },
 
@@ -230,6 +232,11 @@ export const PLANS_EN = {
     },
     missing: (port: string, because: string) => `missing: ${port}: ${because}`,
     branch: (branch: string) => `branch: ${branch}`,
+    mergedInto: ({ target, commit, at }: BranchMove) => `merged into ${target}: ${commit}, ${at}`,
+    undone: ({ target, commit, at }: BranchMove) => `undone in ${target}: ${commit}, ${at}`,
+    published: (branch: string, remote: string) => `published: ${branch} at ${remote}`,
+    superseded: (run: string) => `a later run of this plan has succeeded: ${run}`,
+    undo: (run: string) => `Take it out again with: dure plan undo ${run}`,
     takeOver: (run: string) =>
       `Look at it with dure plan diff ${run}, take it over with dure plan merge ${run}`,
     tryAgain: (run: string, port: string) =>
@@ -269,6 +276,13 @@ export const PLANS_EN = {
       const files = folder === null ? "" : `; the files in ${folder} came along`;
       return `${run} is ${how} in ${target}, which is now at ${commit}${files}`;
     },
+    undone: (run: string, { isNew, target, commit, folder }: UndoneWords) => {
+      const files = folder === null ? "" : `; the files in ${folder} came along`;
+      const how = isNew ? "is out of" : "was already out of";
+      return `${run} ${how} ${target}, by ${commit}${files}`;
+    },
+    noMergedTask: (folder: string) => `No task of ${folder} is merged.`,
+    noMergedTaskHint: "See what there is with dure plan runs, then: dure plan undo RUN",
     published: (run: string, isNew: boolean, where: { branch: string; remote: string }) =>
       `${run} ${isNew ? "is pushed to" : "was there already:"} ${where.branch} at ${where.remote}`,
     pullRequest: (address: string) => `pull request: ${address}`,
@@ -292,7 +306,8 @@ export const PLANS_EN = {
   },
 
   log: {
-    head: (member: string, attempt: number) => `--- ${member}, try ${attempt}`,
+    head: (member: string, attempt: number) =>
+      attempt === 0 ? `--- ${member}` : `--- ${member}, try ${attempt}`,
     empty: (port: string) => `${port}: nothing was said yet`,
   },
 };
@@ -313,6 +328,18 @@ interface TokenWords {
   readonly tokensIn: number;
   readonly tokensCached: number;
   readonly tokensOut: number;
+}
+
+/** Where a branch was moved to, and when. */
+export interface BranchMove {
+  readonly target: string;
+  readonly commit: string;
+  readonly at: string;
+}
+
+interface UndoneWords extends Omit<BranchMove, "at"> {
+  readonly isNew: boolean;
+  readonly folder: string | null;
 }
 
 interface Complete {

@@ -1,6 +1,6 @@
 import type { PlanRunStatus, PortStatus } from "../../client/index.ts";
 import { FINDING_WORDS_KO } from "../../kernel/finding-words.ts";
-import type { RunPhase } from "../../kernel/plans.ts";
+import type { ResultDelivery, RunPhase } from "../../kernel/plans.ts";
 import { STEPS_KO } from "../../korean/plan-steps.ko.ts";
 import type { PlansWords } from "./plans.en.ts";
 
@@ -14,6 +14,14 @@ const RUN_STATUSES = {
   failed: "실패",
   cancelled: "취소됨",
 } satisfies Record<PlanRunStatus, string>;
+
+const DELIVERIES = {
+  kept: "브랜치에 둠",
+  merged: "합침",
+  published: "푸시함",
+  undone: "되돌림",
+  superseded: "다음 실행이 대신함",
+} satisfies Record<ResultDelivery, string>;
 
 const PORT_STATUSES = {
   waiting: "앞의 일 기다림",
@@ -84,6 +92,7 @@ export const PLANS_KO: PlansWords = {
   seconds: (value) => `${value}초`,
   andMore: (shown, more) => `${shown} 그 밖에 ${more}개`,
   runStatus: (status) => RUN_STATUSES[status],
+  delivery: (delivery) => DELIVERIES[delivery],
   portStatus: (status) => PORT_STATUSES[status],
   phase: (phase) => PHASES[phase],
   step: (step) => STEPS_KO[step],
@@ -91,11 +100,11 @@ export const PLANS_KO: PlansWords = {
   workerEnd: (status) => WORKER_ENDS[status] ?? status,
 
   list: {
-    head: ["계획", "포트", "파일", ""],
+    head: ["계획", "포트", "파일", "지난 실행", ""],
     problems: (count, plan) => `고칠 곳 ${count}군데: dure plan check ${plan}`,
     none: "계획이 없어요. 이렇게 만들 수 있어요: dure new plan 이름",
     noneIn: (folder) => `${folder} 폴더에 계획이 없어요. 이렇게 만들 수 있어요: dure new plan 이름`,
-    runsHead: ["id", "시작", "계획", "상태", "포트", "브랜치"],
+    runsHead: ["id", "시작", "계획", "상태", "포트", "브랜치", "결과"],
     noRun: "이런 실행이 없어요. 이렇게 시작할 수 있어요: dure plan run 이름",
   },
 
@@ -285,6 +294,11 @@ export const PLANS_KO: PlansWords = {
     },
     missing: (port, because) => `빠진 포트 ${port}: ${because}`,
     branch: (branch) => `브랜치: ${branch}`,
+    mergedInto: ({ target, commit, at }) => `${target} 브랜치에 합침: ${commit}, ${at}`,
+    undone: ({ target, commit, at }) => `${target} 브랜치에서 되돌림: ${commit}, ${at}`,
+    published: (branch, remote) => `푸시함: ${remote}의 ${branch}`,
+    superseded: (run) => `이 계획의 다음 실행이 성공했어요: ${run}`,
+    undo: (run) => `되돌리려면: dure plan undo ${run}`,
     takeOver: (run) => `보려면 dure plan diff ${run}, 합치려면 dure plan merge ${run}`,
     tryAgain: (run, port) => `다시 시도하려면: dure plan retry ${run} ${port} --hint "…"`,
   },
@@ -316,6 +330,13 @@ export const PLANS_KO: PlansWords = {
       const how = kind === "already" ? "이미 들어 있어요" : "합쳤어요";
       return `${run}: ${target} 브랜치에 ${how}. 지금 커밋: ${commit}${files}`;
     },
+    undone: (run, { isNew, target, commit, folder }) => {
+      const files = folder === null ? "" : `, 바뀐 파일이 있는 폴더: ${folder}`;
+      const how = isNew ? "되돌렸어요" : "이미 되돌렸어요";
+      return `${run}: ${target} 브랜치에서 ${how}. 되돌린 커밋: ${commit}${files}`;
+    },
+    noMergedTask: (folder) => `${folder}에 합친 할 일이 없어요.`,
+    noMergedTaskHint: "dure plan runs로 실행을 보고, dure plan undo 실행으로 되돌려 주세요.",
     published: (run, isNew, { branch, remote }) =>
       `${run}: ${remote}의 ${branch} 브랜치에 ${isNew ? "푸시했어요" : "이미 있어요"}`,
     pullRequest: (address) => `풀 리퀘스트: ${address}`,
@@ -338,7 +359,10 @@ export const PLANS_KO: PlansWords = {
   },
 
   log: {
-    head: (member, attempt) => `--- ${memberOf(member)}, ${attempt}번째 시도`,
+    head: (member, attempt) => {
+      const tried = attempt === 0 ? "" : `, ${attempt}번째 시도`;
+      return `--- ${memberOf(member)}${tried}`;
+    },
     empty: (port) => `${port}: 아직 한 말이 없어요`,
   },
 };

@@ -41,5 +41,5 @@ export function grantGlobs(
 
 /** The pattern that matches this path alone. Pure. */
 export function escaped(path: string): string {
-  return path.replace(/[*?[\]{}\\]/g, "\\$&");
+  return path.replace(/[*?[\]{}\\+@!]/g, "\\$&");
 }

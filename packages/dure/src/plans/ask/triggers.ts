@@ -14,6 +14,7 @@ import { reviewOf } from "./review.ts";
 /** What makes a run ask for a decision. */
 export type TriggerName =
   | "tries-exhausted"
+  | "acceptance-broken"
   | "tokens-80"
   | "tokens-95"
   | "time-over"
@@ -101,6 +102,11 @@ export const TRIGGERS: Readonly<Record<TriggerName, Trigger>> = {
     severity: "high",
     actions: ["retry", "reassign", "skip", "cancel"],
   },
+  "acceptance-broken": {
+    type: "quality",
+    severity: "high",
+    actions: ["retry", "reassign", "skip", "cancel"],
+  },
   "tokens-80": { type: "token_exhausted", severity: "low", actions: ["more_tokens", "known"] },
   "tokens-95": {
     type: "token_exhausted",
@@ -142,6 +148,25 @@ export const TRIGGERS: Readonly<Record<TriggerName, Trigger>> = {
   },
   "host-gone": { type: "blocked", severity: "critical", actions: ["known", "cancel"] },
 };
+
+/** What an answer begins a port, or the whole, again with. */
+const RESUMING: ReadonlySet<ActionName> = new Set(["retry", "more_tokens", "more_time"]);
+
+/**
+ * Triggers whose question outlives a run that came short, of a port and of the run: its answer goes
+ * on with the run. The loud warning before a bound is one, the quiet one is not.
+ */
+export const RESUMING_TRIGGERS = {
+  ofPort: triggersWith(({ actions }) => actions),
+  ofRun: triggersWith(({ actions, ofRun = actions }) => ofRun),
+} as const;
+
+function triggersWith(actionsOf: (trigger: Trigger) => readonly ActionName[]): readonly string[] {
+  return Object.entries(TRIGGERS)
+    .filter(([, trigger]) => trigger.severity !== "low")
+    .filter(([, trigger]) => actionsOf(trigger).some((action) => RESUMING.has(action)))
+    .map(([name]) => name);
+}
 
 /**
  * Tokens or calls that an answer `more_tokens` gives, as a share of the bound; the same for time.

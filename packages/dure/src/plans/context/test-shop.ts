@@ -78,7 +78,7 @@ function documentOf(path: string, matter: string, headings: readonly string[]): 
   const parts = headings.map((heading) => {
     const lines = Array.from(
       { length: 12 },
-      (_, line) => `${heading}, ${line + 1}: whoever works on this part of the shop keeps to it.`,
+      (_, line) => `${heading}, ${line + 1}: all who work on this part of the shop keep to it.`,
     );
     return `## ${heading}\n\n${lines.join("\n")}\n`;
   });

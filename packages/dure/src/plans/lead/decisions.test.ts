@@ -78,9 +78,11 @@ describe("in order or side by side", () => {
     [{ moduleCycle: ["a", "b", "a"] }, "in-order", "a → b → a"],
     [{ openContracts: ["src/x.ts"] }, "in-order", "src/x.ts"],
     [{ parallelEnabled: false }, "in-order", "parallel_enabled"],
-    [{ files: 4, independent: 4, modules: 1, targets: 1 }, "parallel", "4 ports wait for no other"],
-    [{ files: 4, independent: 4, openContracts: ["src/x.ts"] }, "in-order", "src/x.ts"],
-    [{ files: 4, independent: 4, parallelEnabled: false }, "in-order", "parallel_enabled"],
+    [{ independent: 4, modules: 1, targets: 1 }, "parallel", "4 ports wait for no other"],
+    [{ files: 9, independent: 4 }, "in-order", "at least 10 files change"],
+    [{ files: 4, independent: 4 }, "in-order", "4 files are fewer than 5"],
+    [{ independent: 4, openContracts: ["src/x.ts"] }, "in-order", "src/x.ts"],
+    [{ independent: 4, parallelEnabled: false }, "in-order", "parallel_enabled"],
   ])("%j is %s, because of %s", (change, mode, because) => {
     const decided = decideMode({ ...facts, ...change });
 
@@ -115,7 +117,7 @@ describe("in order or side by side", () => {
     },
   );
 
-  test("twelve new modules by glob and four independent fixes work side by side", () => {
+  test("twelve new modules by glob work side by side, four small fixes in one context", () => {
     const modules = Array.from({ length: 12 }, (_, index) =>
       port(`m${index}`, `[src/m${index}/**]`),
     );
@@ -129,13 +131,14 @@ describe("in order or side by side", () => {
 
     const twelve = modeOfPlan(planIn(modules), ["README.md"]);
     const four = modeOfPlan(planIn(fixes), files);
-    const bounded = modeOfPlan(planIn(fixes, "auto: { independent: 5 }\n"), files);
+    const bounds = "auto: { few_files: 1, changes: 4 }\n";
+    const bounded = modeOfPlan(planIn(fixes, bounds), files);
     const forced = modeOfPlan(planIn(modules, "mode: sequential\n"), ["README.md"]);
 
     expect(twelve).toMatchObject({ mode: "parallel", because: "12 ports wait for no other one" });
     expect(twelve.conditions[0]).toMatchObject({ code: "few-files", value: "12", holds: false });
-    expect(four).toMatchObject({ mode: "parallel", because: "4 ports wait for no other one" });
-    expect(bounded).toMatchObject({ mode: "in-order", oneContext: true });
+    expect(four).toMatchObject({ mode: "in-order", oneContext: true });
+    expect(bounded).toMatchObject({ mode: "parallel", because: "4 ports wait for no other one" });
     expect(forced).toMatchObject({ mode: "in-order", because: "the plan says mode: sequential" });
   });
 

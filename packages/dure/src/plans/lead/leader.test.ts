@@ -7,6 +7,7 @@ import { boundMs } from "../../kernel/test-bounds.ts";
 import type { PortOutcome } from "../rows/outcomes.ts";
 import type { PlanPort, PlanRun } from "../rows/run.ts";
 import { planOf, startTestRuns, type TestRuns, type TestRunsOptions } from "../runs/test-runs.ts";
+import { escalationFor } from "../ask/triggers.ts";
 import type { PlatformEvent } from "../../wire/events.ts";
 
 const done: PortOutcome = { status: "succeeded", commit: "c" };
@@ -140,7 +141,7 @@ test("what needs a failed port is blocked, the rest goes on; a retry goes on fro
   });
   expect(await statuses(runs, id)).toBe("a succeeded, b failed, c blocked, d succeeded");
   const { items: asked } = await runs.inbox.list({ tenant: "", run: id });
-  expect(asked.map(({ type }) => type)).toEqual(["dependency"]);
+  expect(asked.map(({ type, status }) => [type, status])).toEqual([["dependency", "resolved"]]);
   const told = await eventsOf(runs, id);
   const dataOf = (type: string): readonly unknown[] =>
     told.filter((event) => event.type === type).map(({ data }) => data);
@@ -170,7 +171,6 @@ test("what needs a failed port is blocked, the rest goes on; a retry goes on fro
     expect.arrayContaining([
       ["port.ready", "b"],
       ["port.success", "c"],
-      ["escalation.resolved", asked[0]!.id],
       ["session.end", "success"],
     ]),
   );
@@ -438,7 +438,6 @@ test("an answer to an escalation is an order: another try with what the person s
   const runs = await open({
     build: async (run, port) => {
       if (isMended) return done;
-      const { escalationFor } = await import("../ask/triggers.ts");
       return {
         ...broken,
         escalation: escalationFor("tries-exhausted", {
@@ -765,7 +764,6 @@ test("questions are closed when the port succeeds after all, and what waited for
   let isMended = false;
   const runs = await open({
     build: async (run, port) => {
-      const { escalationFor } = await import("../ask/triggers.ts");
       const asked = escalationFor("tries-exhausted", {
         tenant: "",
         run: run.id,
@@ -782,12 +780,7 @@ test("questions are closed when the port succeeds after all, and what waited for
     (await runs.inbox.list({ tenant: "", run: id, status: "open" })).items
       .map(({ type, source }) => `${type} ${source.port}`)
       .toSorted();
-  expect(await stillOpen()).toEqual([
-    "dependency a",
-    "dependency b",
-    "test_failure a",
-    "test_failure b",
-  ]);
+  expect(await stillOpen()).toEqual(["test_failure a", "test_failure b"]);
 
   isMended = true;
   await runs.runs.commands.order(id, { type: "retry", port: "a" }, { by: "me" });
@@ -795,7 +788,7 @@ test("questions are closed when the port succeeds after all, and what waited for
   await expect
     .poll(() => statuses(runs, id))
     .toBe("a succeeded, b failed, c succeeded, d blocked, e succeeded");
-  expect(await stillOpen()).toEqual(["dependency b", "test_failure b"]);
+  expect(await stillOpen()).toEqual(["test_failure b"]);
   await runs.runs.commands.order(id, { type: "retry", port: "b" }, { by: "me" });
   await ended(runs, id, ["success"]);
 
@@ -803,6 +796,81 @@ test("questions are closed when the port succeeds after all, and what waited for
   expect(items.map(({ status, resolvedBy }) => `${status} by ${resolvedBy}`)).toEqual(
     Array.from({ length: 4 }, () => "resolved by system"),
   );
+});
+
+/** Fails, and asks what is to become of it. */
+const asking: TestRunsOptions["build"] = async (run, port) => {
+  const about = { tenant: "", run: run.id, plan: run.plan.name, port: port.id, title: "…" };
+
+  return { ...broken, escalation: escalationFor("tries-exhausted", about) };
+};
+
+const openOf = async ({ inbox }: TestRuns, run: string): Promise<readonly string[]> =>
+  (await inbox.list({ tenant: "", run, status: "open" })).items
+    .map(({ context, source }) => `${String(context["trigger"])} ${source.port}`)
+    .toSorted();
+
+const askForPath = ({ database, inbox }: TestRuns, run: string): Promise<unknown> => {
+  const about = { tenant: "", run, plan: "test", port: "a", title: "…", key: "src/x.ts" };
+
+  return database.transaction((tx) => inbox.raise(tx, [escalationFor("access-asked", about)]));
+};
+
+test("a run closes its questions in the transaction that ends it, also when that dies", async () => {
+  const gate = Promise.withResolvers<void>();
+  const runs = await open({ build: async (...all) => (await gate.promise, asking(...all)) });
+  const id = await begin(runs, { a: "" });
+  await askForPath(runs, id);
+  await runs.database.query({
+    text: `create sequence deaths;
+      create function die() returns trigger language plpgsql as $$ begin
+        perform nextval('deaths'), pg_terminate_backend(pg_backend_pid());
+        return new;
+      end $$;
+      create trigger die before insert on dure.events for each row
+        when (new.type = 'run.end') execute function die();`,
+  });
+
+  gate.resolve();
+  const deaths = { name: "test.deaths", text: "select 1 from deaths where is_called" };
+  await expect.poll(() => runs.database.query(deaths), { timeout: 20_000 }).toHaveLength(1);
+  const between = [(await runs.runs.get(id)).status, await openOf(runs, id)];
+  await runs.database.query({ name: "test.live", text: "drop trigger die on dure.events" });
+  await ended(runs, id);
+
+  expect(between).toEqual(["running", ["access-asked a", "tries-exhausted a"]]);
+  // What goes on with the run is still asked.
+  expect(await openOf(runs, id)).toEqual(["tries-exhausted a"]);
+});
+
+test.each(["success", "cancelled"])("a run that ends as %s leaves no question", async (outcome) => {
+  const { build, gates } = gated();
+  const runs = await open({ build });
+  const id = await begin(runs, { a: "" });
+  await expect.poll(() => gates.has("a")).toBe(true);
+  await askForPath(runs, id);
+
+  if (outcome === "success") gates.get("a")!();
+  else await runs.runs.commands.order(id, { type: "cancel" }, { by: "me" });
+
+  await ended(runs, id, [outcome]);
+  expect(await openOf(runs, id)).toEqual([]);
+});
+
+test("a run that succeeds closes what earlier runs of its plan still ask of its ports", async () => {
+  let isMended = false;
+  const runs = await open({ build: async (...all) => (isMended ? done : asking(...all)) });
+  const one = await begin(runs, { a: "", b: "" });
+  const other = (await runs.runs.run({ plan: planOf({ a: "" }), repository: "/other", by: "me" }))
+    .id;
+  await ended(runs, one);
+  await ended(runs, other);
+
+  isMended = true;
+  await ended(runs, await begin(runs, { a: "" }), ["success"]);
+
+  expect(await openOf(runs, one)).toEqual(["tries-exhausted b"]);
+  expect(await openOf(runs, other)).toEqual(["tries-exhausted a"]);
 });
 
 test("a failure that ended its try gives another one with whatever lets the port go on", async () => {

@@ -238,7 +238,8 @@ export class RunLeader {
     if (outcome.status === "held") batch.raised.push(outcome.escalation);
     const hasResult = outcome.status === "succeeded" || outcome.status === "held";
     const resultCommit = hasResult ? (outcome.commit ?? null) : undefined;
-    batch.changes.push({ position, because: null, resultCommit });
+    const because = (outcome.status === "held" ? outcome.because : undefined) ?? null;
+    batch.changes.push({ position, because, resultCommit });
   }
 
   #addOrder(batch: PortBatch, open: OpenOrder): OrderDecision {

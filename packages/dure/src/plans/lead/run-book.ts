@@ -4,6 +4,7 @@ import type { Transaction } from "../../durable/database.ts";
 import type { Lease } from "../../durable/leases.ts";
 import type { NewEscalation } from "../../kernel/escalation.ts";
 import type { LeaderParts } from "./leader-parts.ts";
+import { RESUMING_TRIGGERS } from "../ask/triggers.ts";
 import { emit, present } from "../rows/records.ts";
 import type { OpenOrder, PortChange, RunChange, Settling } from "../rows/run-changes.ts";
 import { carryReview, type CarriedReview } from "../rows/comment-rows.ts";
@@ -97,6 +98,8 @@ export class RunBook {
       if (change.status !== undefined && isRunOver(change.status)) {
         const names = changes.map(({ position }) => this.portAt(position));
         await records.steps.stop(tx, this.#run.id, [ORCHESTRATOR, ...names]);
+        const ended = { run: this.#run.id, outcome: change.status, resuming: RESUMING_TRIGGERS };
+        await records.settleEnded(tx, ended);
       }
       await this.#writeBeside(tx, entry);
     });
@@ -132,13 +135,11 @@ export class RunBook {
     change: RunChange & { readonly status: RunOutcome },
     entry: Omit<RunEntry, "change" | "settles"> = {},
   ): Promise<void> {
-    const isDone = change.status === "success" || change.status === "cancelled";
     const { events = [] } = entry;
     await this.write({
       ...entry,
       change: { because: null, ...change },
       events: [...events, ...this.#endEvents(change)],
-      settles: [isDone ? {} : { severity: "low" }],
     });
     this.#parts.logger.info(
       { run: this.#run.id, outcome: change.status },

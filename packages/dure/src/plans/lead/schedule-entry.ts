@@ -134,13 +134,14 @@ function outcomeEvents(
   state: SchedulerState,
 ): NewPlatformEvent[] {
   const port = book.portAt(position);
+  const hasResult = resultCommit !== undefined && resultCommit !== null;
+  const isHeld = hasResult && portState(state, port).status === "held";
+  if (isHeld) return [book.event("port.held", { port, commit: resultCommit })];
   if (because) {
     const { message, code } = because;
     return [book.event("port.failed", { port, because: message, code })];
   }
-  if (resultCommit === undefined || resultCommit === null) return [];
-  const { status } = portState(state, port);
-  if (status === "held") return [book.event("port.held", { port, commit: resultCommit })];
+  if (!hasResult) return [];
 
   return [book.event("port.success", { port, commit: resultCommit })];
 }

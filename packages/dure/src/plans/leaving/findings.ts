@@ -143,7 +143,8 @@ function at({ key, commit }: LeavingFile, rule: string): ResultFinding {
 }
 
 function notLookedAt(path: string, commit: string, files: number | undefined): ResultFinding {
-  const excerpt = files === undefined ? null : `${files} files`;
+  const some = files === 1 ? "1 file" : `${files} files`;
+  const excerpt = files === undefined ? null : some;
   return { rule: "not-looked-at", path, line: null, excerpt, commit };
 }
 

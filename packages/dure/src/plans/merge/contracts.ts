@@ -9,6 +9,7 @@ import {
   type OrchestratorTask,
   type TaskOutput,
 } from "./orchestrator-task.ts";
+import { unwritable } from "../plan-ownership.ts";
 import { ORCHESTRATOR, type PlanRun } from "../rows/run.ts";
 import { StepLog } from "../rows/step-log.ts";
 
@@ -22,8 +23,8 @@ interface Written extends TaskOutput {
 }
 
 /**
- * Contracts are written and checked before the first port starts. Gives what ports start from.
- * Throws `CONTRACTS_MISSING`.
+ * Contracts are written and checked before the first port starts; without an orchestrator a port
+ * writes one that it owns, and the ports work in order. Gives what ports start from. Throws `CONTRACTS_MISSING`.
  */
 export async function writeContracts(
   run: PlanRun,
@@ -35,9 +36,10 @@ export async function writeContracts(
   const missing = await missingAt(run.baseCommit, paths, parts);
   const spec = workerOf(run.plan.workers, ORCHESTRATOR);
   if (!run.plan.workers.orchestrator || !spec) {
-    if (missing.length === 0) return run.baseCommit;
-    const names = missing.join(", ");
-    const why = "there is no orchestrator to write them";
+    const left = unwritable(run.plan, missing);
+    if (left.length === 0) return run.baseCommit;
+    const names = left.join(", ");
+    const why = "no orchestrator, and no port in order, writes them";
     throw new DureError(
       "CONTRACTS_MISSING",
       `These contracts are not in the base, and ${why}: ${names}.`,

@@ -90,17 +90,15 @@ export class Integration {
     }
   }
 
-  /** The tree of the merge, set up once. */
+  /** The tree of the merge, set up; again where the orchestrator changed what the set-up made. */
   async tree(): Promise<PortFiles> {
-    if (this.#files) return this.#files;
-    const files = await this.#parts.tree();
+    const files = (this.#files ??= await this.#parts.tree());
     const { setup } = this.#run.plan;
     if (setup !== undefined && !(await files.isSetUp())) {
       await this.#stepLog.step({ try: 0, kind: "setup", again: true }, (step) =>
         this.#setUp(files, setup, this.#base, step),
       );
     }
-    this.#files = files;
     return files;
   }
 

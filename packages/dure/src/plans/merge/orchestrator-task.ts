@@ -3,7 +3,7 @@ import type { NewEscalation } from "../../kernel/escalation.ts";
 import { policyOfWorker } from "../network-needs.ts";
 import type { Port, WorkerSpec } from "../plan.ts";
 import { makeScope, type ScopeInput } from "../scope.ts";
-import { sayViolation, type TreeViolation } from "../workspace/owned-changes.ts";
+import { isGrave, sayViolation, type TreeViolation } from "../workspace/owned-changes.ts";
 import type { Assignment } from "../workers/worker.ts";
 import { aloneWith, assignmentOf, noMorePaths } from "../assign/assignment.ts";
 import { waitForLimit } from "../assign/wait-for-limit.ts";
@@ -237,8 +237,9 @@ export function taskEnd(
 }
 
 function ownershipQuestions(run: PlanRun, violations: readonly TreeViolation[]): NewEscalation[] {
-  if (violations.length === 0) return [];
-  const paths = violations.map(({ path }) => path);
+  const grave = violations.filter(isGrave);
+  if (grave.length === 0) return [];
+  const paths = grave.map(({ path }) => path);
   const changed = `the orchestrator changed ${namesOf(paths)}, which it does not own`;
   const title = `${changed}; nothing of that was taken`;
   return [questionOf(run, "ownership-violated", title, { paths: paths.slice(0, 50) })];

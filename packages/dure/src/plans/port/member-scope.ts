@@ -1,5 +1,6 @@
 /** The paths that a member of a pair may read and write. */
 
+import { openContractsOf } from "../mode.ts";
 import { lstat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Member } from "../../kernel/plans.ts";
@@ -34,7 +35,8 @@ export async function scopeOfMember(work: PortWork, member: Member): Promise<Sco
 /** The member's scope by the plan alone. */
 function plannedScope({ run, port, parts }: PortWork, member: Member): ScopeInput {
   const neighbours = parts.modules.neighboursOf(port.id);
-  const how = { oneContext: run.mode?.oneContext, neighbours };
+  const openContracts = openContractsOf(run.mode);
+  const how = { oneContext: run.mode?.oneContext, neighbours, openContracts };
   if (member !== "orchestrator") return scopeOf(run.plan, port, member, how);
   return {
     ...scopeOf(run.plan, port, "implementer", how),
@@ -76,7 +78,7 @@ export function scopeOf(
   plan: ScopedPlan,
   port: Port,
   member: "implementer" | "tester",
-  { oneContext = false, neighbours = [] }: ScopeSurroundings = {},
+  { oneContext = false, neighbours = [], openContracts = [] }: ScopeSurroundings = {},
 ): ScopeInput {
   const role = roleOf(plan, port);
   const context = contextScopeOf(plan, port, member, { oneContext });
@@ -86,7 +88,9 @@ export function scopeOf(
   const reads = [...(named ?? []), ...(oneContext ? [...others, ...needed] : [])];
 
   const shared = {
-    contracts: plan.contracts.map(({ path }) => path),
+    contracts: plan.contracts
+      .map(({ path }) => path)
+      .filter((path) => !openContracts.includes(path)),
     byRole: named === undefined ? (allOfPreset(plan, port) ?? byRoleOf(context)) : undefined,
     onViolation: plan.violations === "stop" ? undefined : plan.violations,
     withheld: visible.isOpen ? [] : [...others, ...context.exclude],
@@ -136,6 +140,8 @@ interface ScopeSurroundings {
   readonly oneContext?: boolean | undefined;
   /** Ids of the ports that work in its modules. */
   readonly neighbours?: readonly string[] | undefined;
+  /** Contracts that a port of the run writes: its owner may. */
+  readonly openContracts?: readonly string[] | undefined;
 }
 
 function orchestratorsOf(

@@ -2,6 +2,7 @@
 
 import type { Transaction } from "../../durable/database.ts";
 import type { MemberPlace } from "../agents/member-home.ts";
+import { isGrave } from "../workspace/owned-changes.ts";
 import { policyOfWorker } from "../network-needs.ts";
 import { workerOf, type WorkerSpec } from "../plan.ts";
 import type { Confinement } from "../sandbox/sandbox.ts";
@@ -219,6 +220,7 @@ export class MemberWork {
       commit: taken.commit ?? from,
       changes: taken.changes,
       violations: taken.violations,
+      ignored: taken.ignored,
       refused: refused.length > 0 ? refused.slice(0, MAX_REFUSED) : undefined,
     };
 
@@ -391,8 +393,9 @@ function memberFailure(
   member: Member,
   given: { readonly violations: OnViolation; readonly left: PortAccount["left"] },
 ): PortFailure | undefined {
-  if (violations.length > 0 && given.violations !== "report") {
-    const paths = violations.map(({ path }) => path);
+  const grave = violations.filter(isGrave);
+  if (grave.length > 0 && given.violations !== "report") {
+    const paths = grave.map(({ path }) => path);
     const changed = `The ${member} changed ${namesOf(paths)}, which it does not own.`;
     return ownershipFailure(`${changed} Nothing of that was taken.`, paths.slice(0, 50));
   }

@@ -5,6 +5,7 @@ import type { WorkerSpec } from "../plan.ts";
 import type { Confinement } from "../sandbox/sandbox.ts";
 import type { WorkerScope } from "../scope.ts";
 import type { TreeViolation } from "../workspace/owned-changes.ts";
+import type { IgnoredFile } from "../workspace/owned-commits.ts";
 
 /** A change that git found. */
 export interface PortFileChange {
@@ -19,6 +20,8 @@ export interface TakenWork {
   readonly changes: readonly PortFileChange[];
   /** What it changed and does not own; none of it was taken. */
   readonly violations: readonly TreeViolation[];
+  /** Some of what it wrote where git does not look; none of it was taken. */
+  readonly ignored?: readonly IgnoredFile[] | undefined;
 }
 
 /** A path that several ports left differently. */
@@ -50,7 +53,10 @@ export interface PortFiles {
    * built on.
    */
   beginWith(start: string, commit: string, takes: (path: string) => boolean): Promise<string>;
-  /** Makes the tree exactly this commit; what is ignored (what the set-up made) stays. */
+  /**
+   * Makes the tree exactly this commit, with what the set-up left. What a worker left in ignored
+   * paths goes: what is tried is what would be merged.
+   */
   checkout(commit: string): Promise<void>;
   /**
    * What a process may touch in the tree under this scope; `git status` works there against this
@@ -74,7 +80,8 @@ export interface PortFiles {
   markSetUp(commit: string): Promise<void>;
   /**
    * Takes what the scope owns from the tree; the commit is referenced before this resolves. Done
-   * again under the same name it gives the same.
+   * again under the same name it gives the same. Where the worker changed what the set-up made, the
+   * set-up has to be done again (`isSetUp`).
    */
   take(work: {
     readonly parent: string;

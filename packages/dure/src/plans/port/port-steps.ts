@@ -4,6 +4,7 @@ import type { Transaction } from "../../durable/database.ts";
 import type { Confinement, SandboxEnd } from "../sandbox/sandbox.ts";
 import type { TestCount } from "../results/count.ts";
 import { sayViolation, type TreeViolation } from "../workspace/owned-changes.ts";
+import type { IgnoredFile } from "../workspace/owned-commits.ts";
 import type { TestFeedback } from "../../wire/runs.ts";
 import type { WorkerResult } from "../workers/worker.ts";
 import type { Port } from "../plan.ts";
@@ -22,6 +23,8 @@ export interface MemberOutput {
   readonly commit: string;
   readonly changes: readonly PortFileChange[];
   readonly violations: readonly TreeViolation[];
+  /** Some of what it wrote where git does not look. */
+  readonly ignored?: readonly IgnoredFile[] | undefined;
   /** Paths that it asked for and was refused. */
   readonly refused?: readonly string[] | undefined;
 }

@@ -11,18 +11,22 @@ import { withFindings } from "./hooks.ts";
 import { aboutPort, escalationFor } from "../ask/triggers.ts";
 import { withReview } from "../ask/review.ts";
 import { MemberWork, type PartEnd } from "./member-work.ts";
+import { openContractsOf } from "../mode.ts";
 import { ModuleTrial, resultsOf } from "./module-trial.ts";
 import type { PortWork, Try } from "./pair-parts.ts";
 import { failedOutcome, PortFailure } from "./port-failure.ts";
 import { failedWith, type AcceptOutput, type CheckOutput } from "./port-steps.ts";
+import type { NewEscalation } from "../../kernel/escalation.ts";
 import type { PlanStep, PlanPort } from "../rows/run.ts";
 import {
+  brokeOff,
   exhaustion,
   hintOf,
   implResultOf,
   lastTry,
   missingProgram,
   whyFailed,
+  withLeftOut,
   type TryEnd,
 } from "./try-end.ts";
 import {
@@ -73,6 +77,8 @@ class PortTries {
     let last = this.#reviewedBefore(start);
     let made: TriesMade = { pair: 0, orchestrator: 0 };
     let triesMore = triesForBreak(this.#done);
+    // What a person wanted changed, until an accepted try has.
+    let reviewed = last?.commit;
     for (;;) {
       signal.throwIfAborted();
       await account.reloadAllowances();
@@ -87,11 +93,14 @@ class PortTries {
       commit = last.commit;
       if (last.broken?.by !== undefined) triesMore = BROKEN_TRIES;
       last = this.#reviewed(next.number, last);
+      if (last.feedback.reviewedBy !== undefined) reviewed = commit;
       if (!last.feedback.success) continue;
       await tryWithoutWork(this.#work, next, commit);
       await files.keep(commit);
+      const isChanged =
+        reviewed === undefined || (await files.changes(reviewed, commit)).length > 0;
 
-      return this.#accepted(commit);
+      return isChanged ? this.#accepted(commit) : this.#unchanged(commit, next);
     }
   }
 
@@ -112,16 +121,44 @@ class PortTries {
   #accepted(commit: string): PortOutcome {
     const { run, port } = this.#work;
     if (port.gate === undefined) return { status: "succeeded", commit };
-    const escalation = escalationFor("gate", {
-      ...aboutPort(run, port.id),
+    const description = `Look at what it changed: dure plan review ${run.id} ${port.id}`;
+    const escalation = this.#gate("accepted, and waits for approval", {
       // Of this work alone: an answer to an earlier try approves nothing else.
       key: commit,
-      title: `${run.plan.name} › ${port.title}: accepted, and waits for approval`.slice(0, 300),
-      description: `Look at what it changed: dure plan review ${run.id} ${port.id}`,
+      description,
       context: { code: "PORT_HELD", commit },
     });
 
     return { status: "held", commit, escalation };
+  }
+
+  /** The work is as it was before its review: a person decides whether it stays so. */
+  #unchanged(commit: string, { number }: Try): PortOutcome {
+    const { run, port } = this.#work;
+    const because = {
+      code: "REVIEW_UNCHANGED",
+      message: `The review of ${port.id} came to no change.`,
+      hint:
+        "Approve the work as it is, or say more exactly what to change: " +
+        `dure plan review ${run.id} ${port.id} --send "…"`,
+    };
+    const escalation = this.#gate(because.message, {
+      key: `${commit}:${number}`,
+      description: because.hint,
+      context: { code: because.code, commit },
+    });
+
+    return { status: "held", commit, because, escalation };
+  }
+
+  #gate(
+    says: string,
+    about: Pick<Parameters<typeof escalationFor>[1], "key" | "description" | "context">,
+  ): NewEscalation {
+    const { run, port } = this.#work;
+    const title = `${run.plan.name} › ${port.title}: ${says}`.slice(0, 300);
+
+    return escalationFor("gate", { ...aboutPort(run, port.id), ...about, title });
   }
 
   /** Undefined: no try is left. A try that was made before stands, whatever was given since. */
@@ -151,6 +188,7 @@ class PortTries {
     const part = { try: current, kind: "implement", member, from, feedback: before } as const;
     const implemented = await this.#members.do(part);
     const { output } = implemented;
+    await this.#setUpAgain();
     const why = whyFailed(implemented);
     const checked = why === undefined ? await this.#checked(current, output.commit) : undefined;
     const result: ImplResult = implResultOf(implemented, checked);
@@ -161,7 +199,8 @@ class PortTries {
     }
     // What does not build cannot be tested.
     if (checked?.feedback) {
-      const failed = await this.#failed(current, output.commit, checked.feedback);
+      const feedback = withLeftOut(checked.feedback, [implemented]);
+      const failed = await this.#failed(current, output.commit, feedback);
       return { ...failed, buildFailed: true };
     }
 
@@ -184,9 +223,15 @@ class PortTries {
     return this.#judge(current, implemented, tested);
   }
 
+  /** Where a member changed what the set-up made: as it was, of what the port began from. */
+  async #setUpAgain(): Promise<void> {
+    await setUp(this.#work, this.#work.account.port.startCommit!);
+  }
+
   /** Runs the acceptance on what the members left, and then the checks of the port's modules. */
   async #judge(current: Try, implemented: PartEnd, tested: PartEnd | undefined): Promise<TryEnd> {
     const { commit } = (tested ?? implemented).output;
+    await this.#setUpAgain();
     const wasChecked = commit === implemented.output.commit;
     const accepted = await this.#accept(current, commit, { wasChecked });
     const { port, run } = this.#work;
@@ -197,14 +242,18 @@ class PortTries {
     const dishonest = accepted.feedback.success
       ? await this.#dishonesty(current, commit, accepted.counted)
       : undefined;
-    if (dishonest) return this.#failed(current, commit, failedWith(dishonest.says));
+    const ends = [implemented, tested];
+    if (dishonest) {
+      return this.#failed(current, commit, withLeftOut(failedWith(dishonest.says), ends));
+    }
 
     const together = accepted.feedback.success
       ? await this.#modules.run(current, commit)
       : undefined;
     const ofTester = tested?.output.result.feedback;
     const reports = await this.#work.channel.reports(current.number);
-    const feedback = withFindings(together?.feedback ?? accepted.feedback, [
+    const tried = withLeftOut(together?.feedback ?? accepted.feedback, ends);
+    const feedback = withFindings(tried, [
       ...(ofTester ? [ofTester] : []),
       ...(reports as readonly TestFeedback[]),
     ]);
@@ -214,6 +263,7 @@ class PortTries {
       commit,
       feedback,
       buildFailed: accepted.buildFailed === true || together !== undefined,
+      isBroken: brokeOff(accepted),
       broken: together?.broken,
     };
   }
@@ -357,10 +407,11 @@ async function startOf(work: PortWork): Promise<string> {
   return composed.commit;
 }
 
-/** What the port needs; in one context, every port that has succeeded before it. */
+/** What the port needs; in one context, or with a contract that is written on the way, all before. */
 async function portsBefore({ run, port, parts }: PortWork): Promise<readonly PlanPort[]> {
   const { records, modules } = parts;
-  if (run.mode?.oneContext !== true) {
+  const goesOn = run.mode?.oneContext === true || openContractsOf(run.mode).length > 0;
+  if (!goesOn) {
     return records.portsNamed(run.id, [...modules.neededBy([port.id])]);
   }
   const all = await records.portsNamed(

@@ -84,6 +84,3 @@ function isBrokenByOther({
   const made = output as { readonly broken?: { readonly by?: string } } | null | undefined;
   return made?.broken?.by !== undefined;
 }
-
-/** Tries of one port, those that people give included: a bound for every loop. */
-export const MAX_TRIES = 50;

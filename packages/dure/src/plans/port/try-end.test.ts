@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { missingProgram } from "./try-end.ts";
+import { brokeOff, exhaustion, missingProgram } from "./try-end.ts";
 
 const FEEDBACK = {
   success: false,
@@ -22,3 +22,18 @@ test.each([
   expect(failure !== undefined).toBe(asks);
   if (failure) expect(failure.because.message).toContain("cannot be run: sh: run: not found");
 });
+
+test.each([
+  ["exit code 1", 1, {}, "tries-exhausted"],
+  ["exit code 3", 3, {}, "acceptance-broken"],
+  ["a signal", null, {}, "acceptance-broken"],
+  ["exit code 2 with a failed test", 2, { failed: 1, total: 1 }, "tries-exhausted"],
+] as const)(
+  "an acceptance that ends with %s is asked about as such",
+  (_what, exitCode, of, trigger) => {
+    const feedback = { ...FEEDBACK, metrics: { ...FEEDBACK.metrics, ...of } };
+    const last = { commit: "c", feedback, isBroken: brokeOff({ exitCode, feedback }) };
+
+    expect(exhaustion("a", 3, last).trigger).toBe(trigger);
+  },
+);

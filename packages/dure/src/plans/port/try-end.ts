@@ -5,12 +5,14 @@ import type { TestFeedback } from "../../wire/runs.ts";
 import type { PartEnd } from "./member-work.ts";
 import { breakWords, type ModuleBreak } from "./modules.ts";
 import { PortFailure } from "./port-failure.ts";
-import type { AcceptOutput, CheckOutput } from "./port-steps.ts";
+import type { AcceptOutput, CheckOutput, MemberOutput } from "./port-steps.ts";
 import type { Port } from "../plan.ts";
 import { isPackageHost } from "../project/tools.ts";
 import { hostRefused, SETUP_PLACES } from "../rows/step-log.ts";
 import type { SandboxEnd } from "../sandbox/sandbox.ts";
 import type { Because } from "../../wire/plans.ts";
+import { namesOf } from "../rows/words.ts";
+import { isGrave } from "../workspace/owned-changes.ts";
 
 /** What a try came to. */
 export interface TryEnd {
@@ -18,6 +20,8 @@ export interface TryEnd {
   readonly feedback: TestFeedback;
   /** It failed with the check, not with tests. */
   readonly buildFailed?: boolean | undefined;
+  /** Its acceptance broke off: no test failed. */
+  readonly isBroken?: boolean | undefined;
   /** What to do about a worker that failed by itself. */
   readonly hint?: string | undefined;
   /** It had passed alone. */
@@ -116,6 +120,55 @@ export function implResultOf(
   return checked ? { ...result, buildPassed: checked.passed } : result;
 }
 
+/** With these words suggestions begin that name what was left out of the commit. */
+const IGNORED = "git ignores these files";
+const NESTED = "These are git repositories of their own";
+
+/**
+ * Of a try that failed: with what its members wrote and no commit takes. It was not there when it was
+ * tried, and no merge would have it. Pure.
+ */
+export function withLeftOut(
+  feedback: TestFeedback,
+  ends: readonly (PartEnd | undefined)[],
+): TestFeedback {
+  const outputs = ends.flatMap((end) => end?.output ?? []);
+  const suggestions = [
+    ...sayIgnored(outputs.flatMap(({ ignored }) => ignored ?? [])),
+    ...sayNested(outputs.flatMap(({ violations }) => violations)),
+  ];
+  if (feedback.success || suggestions.length === 0) return feedback;
+
+  return { ...feedback, suggestions: [...suggestions, ...feedback.suggestions] };
+}
+
+function sayIgnored(files: NonNullable<MemberOutput["ignored"]>): string[] {
+  if (files.length === 0) return [];
+  const said = files.map(({ path, by, pattern }) => `${path} (${by}: ${pattern})`).join(", ");
+  return [
+    `${IGNORED}, so they are in no commit and were not there when it was tried: ${said}. ` +
+      "Write what is needed to a path that no .gitignore names, or let the command itself make it.",
+  ];
+}
+
+function sayNested(violations: MemberOutput["violations"]): string[] {
+  const nested = violations.filter((violation) => !isGrave(violation)).map(({ path }) => path);
+  if (nested.length === 0) return [];
+  return [
+    `${NESTED}, which no commit takes, so they were not there when it was tried: ` +
+      `${namesOf(nested)}. Make them in the test, in a folder for temporary files.`,
+  ];
+}
+
+/**
+ * The acceptance ended otherwise than a run of tests that fail: by a signal, or by an exit code
+ * above 1, and no test is known to have failed. Pure.
+ */
+export function brokeOff({ exitCode, feedback }: Pick<AcceptOutput, "exitCode" | "feedback">) {
+  const isKnown = feedback.failedTests.length > 0 || feedback.metrics.failed > 0;
+  return !feedback.success && !isKnown && exitCode !== 0 && exitCode !== 1;
+}
+
 /** Why a port has failed that has no try left. Pure. */
 export function exhaustion(port: string, made: number, last: TryEnd | undefined): PortFailure {
   const { feedback, buildFailed = false, broken } = last ?? {};
@@ -129,8 +182,10 @@ export function exhaustion(port: string, made: number, last: TryEnd | undefined)
     brokenBy: broken.by,
   };
 
+  const trigger = last?.isBroken === true ? "acceptance-broken" : "tries-exhausted";
+
   return new PortFailure(
-    buildFailed ? "build-failed" : "tries-exhausted",
+    buildFailed ? "build-failed" : trigger,
     { code: "TRIES_EXHAUSTED", message: words.trim(), hint: hintAfter(port, last) },
     { tries: made, failing, metrics: feedback?.metrics, ...together },
   );
@@ -142,7 +197,13 @@ function lastWords(port: string, last: TryEnd | undefined): string {
   const { feedback, broken } = last;
   if (broken) return breakWords(broken, port);
   const failing = feedback.failedTests.slice(0, 5).map(({ name }) => name);
-  if (failing.length > 0) return `These still fail: ${failing.join("; ")}.`;
+  const leftOut = feedback.suggestions.find((text) =>
+    [IGNORED, NESTED].some((words) => text.startsWith(words)),
+  );
+  if (failing.length > 0) {
+    const failed = `These still fail: ${failing.join("; ")}.`;
+    return leftOut === undefined ? failed : `${failed} ${leftOut.slice(0, 500)}`;
+  }
 
   return feedback.suggestions[0]?.slice(0, 500) ?? "";
 }

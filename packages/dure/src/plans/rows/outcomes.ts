@@ -7,8 +7,13 @@ import type { RunReport } from "../../wire/runs.ts";
 /** What the work on a port came to. `stopped`: the run was cancelled. */
 export type PortOutcome =
   | { readonly status: "succeeded"; readonly commit: string | undefined }
-  /** Accepted; a person is asked. */
-  | { readonly status: "held"; readonly commit: string; readonly escalation: NewEscalation }
+  /** Accepted; a person is asked. `because`: they asked for a change, and there was none. */
+  | {
+      readonly status: "held";
+      readonly commit: string;
+      readonly because?: Because | undefined;
+      readonly escalation: NewEscalation;
+    }
   | { readonly status: "failed"; readonly because: Because; readonly escalation?: NewEscalation }
   | { readonly status: "stopped" };
 

@@ -2,18 +2,22 @@ import type { Database } from "../../durable/database.ts";
 import { storable } from "../../durable/storable.ts";
 import type { RunReport } from "../../wire/runs.ts";
 
-/** Writes what was sent of a run's result into its report. */
-export async function notePublished(
+/** What became of a result after its run. */
+export type DeliveryNote = Pick<RunReport, "published" | "merged" | "undone">;
+
+/** Writes into the report of a run what became of its result. A merge counts anew. */
+export async function noteDelivery(
   database: Database,
   run: string,
-  published: NonNullable<RunReport["published"]>,
+  delivery: DeliveryNote,
 ): Promise<void> {
-  await database.query(PUBLISHED, [run, storable(published)]);
+  await database.query(DELIVERED, [run, storable(delivery)]);
 }
 
-const PUBLISHED = {
-  name: "plan.published",
+const DELIVERED = {
+  name: "plan.delivered",
   text: `update dure.plan_runs set
-      report = jsonb_set(report, '{published}', $2::jsonb), updated_at = clock_timestamp()
+      report = case when $2::jsonb ? 'merged' then report - 'undone' else report end || $2::jsonb,
+      updated_at = clock_timestamp()
     where id = $1 and report is not null`,
 };

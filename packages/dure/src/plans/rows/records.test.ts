@@ -4,6 +4,7 @@ import { testDatabase } from "../../durable/test-database.ts";
 import { systemClock } from "../../kernel/clock.ts";
 import { silentLogger } from "../../kernel/logger.ts";
 import type { RunRecords } from "./records.ts";
+import { appendTranscript, readTranscript } from "./transcript-rows.ts";
 import type { NewRun } from "./run-changes.ts";
 import { takeTestReport } from "../port/hooks.ts";
 import { HookRequests } from "../runs/hook-requests.ts";
@@ -179,6 +180,24 @@ test("a step that has ended stays as it ended", async () => {
   expect(await database.query({ text: "select hook_hash from dure.plan_steps" })).toEqual([
     { hook_hash: null },
   ]);
+});
+
+test("what a terminal obeys is neither in a transcript nor in a log", async () => {
+  const { database, records, lead } = await open();
+  await records.create(aRun("run_1"), []);
+  const lease = await lead("run_1");
+  const key = { run: "run_1", port: "a", try: 9_000_000, kind: "integrate" } as const;
+  const step = await records.steps.begin(lease, key);
+  const red = "\u001b[31m2 failed\u001b[39m\u001b]8;;http://a\u0007";
+
+  await records.write(lease, async (tx) => {
+    await appendTranscript(tx, step.id, [{ kind: "stdout", title: red, text: red }]);
+    await records.steps.end(tx, step.id, { output: null, log: red });
+  });
+
+  const [line] = await readTranscript(database, "run_1", "a", { limit: 10 });
+  expect(line).toMatchObject({ title: "2 failed", text: "2 failed", try: 0 });
+  expect((await records.steps.of("run_1"))[0]!.log).toBe("2 failed");
 });
 
 test("the token of a step is worth nothing when its step or its run has ended", async () => {

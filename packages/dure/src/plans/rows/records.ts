@@ -1,10 +1,11 @@
 /** The records of runs: what is read and written of them in one place. */
 
+import { stripVTControlCharacters } from "node:util";
 import * as sql from "./run-statements.ts";
 import type { Database, Transaction } from "../../durable/database.ts";
 import type { Lease, Leases } from "../../durable/leases.ts";
 import { storable } from "../../durable/storable.ts";
-import type { PlanRunStatus } from "../../kernel/plans.ts";
+import type { PlanRunStatus, RunOutcome } from "../../kernel/plans.ts";
 import type { TenantView } from "../../kernel/tenant.ts";
 import type { NewPlatformEvent } from "../../wire/events.ts";
 import type { PlanViolation, ContextManifest, StepWaiting } from "../../wire/runs.ts";
@@ -205,15 +206,25 @@ export class RunRecords {
   async settle(
     tx: Transaction,
     run: string,
-    { ports, types, except = [], severity }: Settling,
+    { ports, types, except = [] }: Settling,
   ): Promise<void> {
     await tx.query(sql.SETTLE, [
       run,
       ports ? [...ports] : null,
       types ? [...types] : null,
       [...except],
-      severity ?? null,
     ]);
+  }
+
+  /**
+   * With the end of a run: closes its questions. Where it came short, the newest one of each failed
+   * port stays, and of the run: their answers go on with it. Where it succeeded, also those that
+   * earlier runs of the same plan left for its ports.
+   */
+  async settleEnded(tx: Transaction, { run, outcome, resuming }: EndedRun): Promise<void> {
+    if (outcome === "success" || outcome === "cancelled") await this.settle(tx, run, {});
+    else await tx.query(sql.SETTLE_SHORT, [run, resuming.ofPort, resuming.ofRun]);
+    if (outcome === "success") await tx.query(sql.SETTLE_EARLIER, [run]);
   }
 
   // --- violations
@@ -255,6 +266,13 @@ export class RunRecords {
   async cleaned(tx: Transaction, run: string): Promise<void> {
     await tx.query(sql.CLEANED, [run]);
   }
+}
+
+/** A run that ends, and the triggers whose questions outlive it where it came short. */
+interface EndedRun {
+  readonly run: string;
+  readonly outcome: RunOutcome;
+  readonly resuming: { readonly ofPort: readonly string[]; readonly ofRun: readonly string[] };
 }
 
 /** Without the members that are undefined. Pure. */
@@ -476,6 +494,8 @@ interface PortTriesMade {
   readonly unproven: boolean;
 }
 
+/** Its end, without what a terminal obeys. */
 function tail(text: string): string {
-  return text.length > MAX_LOG ? `…${text.slice(-MAX_LOG)}` : text;
+  const kept = stripVTControlCharacters(text.slice(-MAX_LOG));
+  return text.length > MAX_LOG ? `…${kept}` : kept;
 }

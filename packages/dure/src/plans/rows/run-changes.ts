@@ -1,4 +1,4 @@
-import type { EscalationSeverity, EscalationType } from "../../kernel/escalation.ts";
+import type { EscalationType } from "../../kernel/escalation.ts";
 import type { Member, PlanRunStatus, PortStatus, RunPhase, StepKind } from "../../kernel/plans.ts";
 import type { Because, RunMode } from "../../wire/plans.ts";
 import type { PathGrant, PlanViolation, RunReport } from "../../wire/runs.ts";
@@ -84,7 +84,6 @@ export interface Settling {
   readonly ports?: readonly string[];
   readonly types?: readonly EscalationType[];
   readonly except?: readonly EscalationType[];
-  readonly severity?: EscalationSeverity;
 }
 
 export type NewViolation = Omit<PlanViolation, "at" | "detail"> & {

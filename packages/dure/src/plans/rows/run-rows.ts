@@ -96,6 +96,7 @@ export function runOf(row: RunRow): PlanRun {
     promises: row.promises,
     mode: row.mode,
     report: row.report,
+    supersededBy: row.superseded_by,
     because: row.because,
     tokensIn: row.tokens_in,
     tokensCached: row.tokens_cached,

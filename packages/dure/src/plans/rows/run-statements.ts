@@ -52,13 +52,29 @@ export const ADD_TOKENS = {
     where id = $1
     returning tokens_in, tokens_out, tokens_most, calls, calls_most`,
 };
-export const RUN = { name: "plan.run", text: "select * from dure.plan_runs where id = $1" };
+/** Of a run with a result: the first later one of its plan that succeeded with its ports. */
+const SUPERSEDED_BY = `case when r.report ? 'commit' then (
+      select n.id
+      from dure.plan_runs n
+      where n.tenant = r.tenant and n.seq > r.seq and n.plan = r.plan
+        and n.repository = r.repository and n.status = 'success'
+        and not exists (
+          select from dure.plan_ports o
+          where o.run = r.id
+            and not exists (select from dure.plan_ports p where p.run = n.id and p.id = o.id)
+        )
+      order by n.seq
+      limit 1
+    ) end as superseded_by`;
+export const RUN = {
+  name: "plan.run",
+  text: `select r.*, ${SUPERSEDED_BY} from dure.plan_runs r
+    where r.id = $1`,
+};
 export const RUN_BY_KEY = {
   name: "plan.run_by_key",
-  text: `
-    select *
-    from dure.plan_runs
-    where tenant = $1 and start_key = $2`,
+  text: `select r.*, ${SUPERSEDED_BY} from dure.plan_runs r
+    where r.tenant = $1 and r.start_key = $2`,
 };
 export const RUNS = {
   name: "plan.runs",
@@ -70,7 +86,7 @@ export const RUNS = {
         where p.run = r.id
         group by 1
       ) c
-    ) as counts
+    ) as counts, ${SUPERSEDED_BY}
     from dure.plan_runs r
     where ($1::text is null or r.tenant = $1)
       and ($2::text is null or r.plan = $2)
@@ -236,8 +252,41 @@ export const SETTLE = {
     where e.run = $1 and e.status = 'open'
       and ($2::text[] is null or coalesce(e.port, '') = any($2))
       and ($3::text[] is null or e.type = any($3))
-      and e.type <> all($4::text[])
-      and ($5::text is null or e.severity = $5)`,
+      and e.type <> all($4::text[])`,
+};
+export const SETTLE_SHORT = {
+  name: "plan.settle_short",
+  text: `with kept as (
+      select distinct on (coalesce(e.port, '')) e.id
+      from dure.escalations e
+      left join dure.plan_ports p on p.run = e.run and p.id = e.port
+      where e.run = $1 and e.status = 'open'
+        and case
+          when e.port is null then e.context->>'trigger' = any($3)
+          else p.status = 'failed' and e.context->>'trigger' = any($2)
+        end
+      order by coalesce(e.port, ''), e.created_at desc, e.id desc
+    )
+    select c.id
+    from dure.escalations e
+    cross join lateral
+      dure.close_escalation(e.id, 'resolved', '{"value": "settled"}', 'system') c
+    where e.run = $1 and e.status = 'open' and e.id not in (select id from kept)`,
+};
+export const SETTLE_EARLIER = {
+  name: "plan.settle_earlier",
+  text: `select c.id
+    from dure.plan_runs r
+    join dure.plan_runs o on o.tenant = r.tenant and o.plan = r.plan
+      and o.repository = r.repository and o.seq < r.seq and o.finished_at is not null
+    join dure.escalations e on e.run = o.id and e.status = 'open'
+    cross join lateral
+      dure.close_escalation(e.id, 'resolved', '{"value": "settled"}', 'system') c
+    where r.id = $1
+      and (
+        e.port is null
+        or exists (select from dure.plan_ports p where p.run = r.id and p.id = e.port)
+      )`,
 };
 
 // --- orders

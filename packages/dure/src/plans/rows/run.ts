@@ -40,6 +40,8 @@ export interface PlanRun {
   readonly promises: Promises | null;
   readonly mode: RunMode | null;
   readonly report: RunReport | null;
+  /** A later run of the same plan that has succeeded with its ports. */
+  readonly supersededBy: string | null;
   readonly because: Because | null;
   readonly tokensIn: number;
   /** Of the input what came from a provider's cache. */

@@ -1,5 +1,6 @@
 /** The steps of a run: begun, run as commands, and recorded once. */
 
+import { stripVTControlCharacters } from "node:util";
 import type { Transaction } from "../../durable/database.ts";
 import type { Lease } from "../../durable/leases.ts";
 import type { NewEscalation } from "../../kernel/escalation.ts";
@@ -266,7 +267,8 @@ export class StepLog {
     const denied = isEnded || ran.exitCode === 0 ? "" : refusedWords(ran);
     const why = `${ended}${absentWords(ran)}${denied}`.trim();
 
-    const said = new Concealer(Object.entries(how.env)).conceal(ran.output);
+    const output = stripVTControlCharacters(ran.output);
+    const said = new Concealer(Object.entries(how.env)).conceal(output);
     return { ...ran, output: why === "" ? said : `${said}\n${why}\n` };
   }
 

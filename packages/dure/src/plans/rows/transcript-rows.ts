@@ -1,6 +1,7 @@
+import { stripVTControlCharacters } from "node:util";
 import type { RowOf } from "../../durable/rows.ts";
 import type { Database, Transaction } from "../../durable/database.ts";
-import type { Member } from "../../kernel/plans.ts";
+import { shownTry, type Member } from "../../kernel/plans.ts";
 import type { TranscriptLine } from "../../wire/runs.ts";
 import type { TranscriptEntry } from "../workers/worker.ts";
 
@@ -45,6 +46,7 @@ export async function readTranscript(
       : (await database.query<TranscriptRow>(READ_BEFORE, [...given, before])).toReversed();
   return rows.map(({ at, status, ...row }) => ({
     ...row,
+    try: shownTry(row.try),
     at: at.getTime(),
     status: status ?? undefined,
   }));
@@ -54,9 +56,11 @@ type TranscriptRow = RowOf<Omit<TranscriptLine, "status">, "at"> & {
   readonly status: string | null;
 };
 
-/** PostgreSQL stores no NUL and no half of a character. */
+/**
+ * Without what a terminal obeys, such as colours. PostgreSQL stores no NUL and no half of a character.
+ */
 function plain(text: string): string {
-  return text.toWellFormed().replaceAll("\0", "");
+  return stripVTControlCharacters(text).toWellFormed().replaceAll("\0", "");
 }
 
 const APPEND = {

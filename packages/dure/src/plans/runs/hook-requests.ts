@@ -129,7 +129,13 @@ export class HookRequests {
     if (noted) return noted;
 
     const question = pathQuestion(step, asked);
-    await database.transaction((tx) => inbox.raise(tx, [question]));
+    const isGoing = await database.transaction(async (tx) => {
+      // The end of the run closes its questions: none comes after it.
+      if ((await tx.query(GOING, [step.run])).length === 0) return false;
+      await inbox.raise(tx, [question]);
+      return true;
+    });
+    if (!isGoing) throw tokenInvalid();
     inbox.announce();
 
     return ASKED_OPERATOR;
@@ -140,10 +146,7 @@ export class HookRequests {
       hashHookToken(token),
     ]);
     if (step) return step;
-    throw new DureError("HOOK_TOKEN_INVALID", "No running step has this token.", {
-      class: "unauthorized",
-      hint: "It counts while the worker that it was given to works.",
-    });
+    throw tokenInvalid();
   }
 
   /** Words are stored and read by people who may not have the secrets of the worker. */
@@ -186,6 +189,19 @@ export class HookRequests {
   }
 }
 
+function tokenInvalid(): DureError {
+  return new DureError("HOOK_TOKEN_INVALID", "No running step has this token.", {
+    class: "unauthorized",
+    hint: "It counts while the worker that it was given to works.",
+  });
+}
+
+const GOING = {
+  name: "plan.going",
+  text: `select id from dure.plan_runs
+    where id = $1 and finished_at is null
+    for share`,
+};
 const ASKING_STEP = {
   name: "plan.asking_step",
   text: `select s.id, s.run, s.port, s.try, s.member, r.tenant, r.plan, r.definition, p.grants

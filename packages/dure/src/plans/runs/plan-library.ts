@@ -10,6 +10,7 @@ import type { SettleSetup } from "../project/settle-setup.ts";
 import type { PlanShape } from "../threads/plan-tasks.ts";
 import type { PlanThreads, PlanWork } from "../threads/plan-threads.ts";
 import type { Git } from "../workspace/git.ts";
+import { ownedWarnings } from "../workspace/owned-warnings.ts";
 import { Repository } from "../workspace/repository.ts";
 import { DraftProposals, type ProposalParts } from "./draft-proposals.ts";
 import { PlanDrafts } from "../drafts/plan-drafts.ts";
@@ -225,6 +226,11 @@ export class PlanLibrary {
     return this.#results.merge(...asked);
   }
 
+  /** Takes a result that was merged out of the branch again. Throws as {@link RunResults.undo}. */
+  undo(...asked: Parameters<RunResults["undo"]>): ReturnType<RunResults["undo"]> {
+    return this.#results.undo(...asked);
+  }
+
   /**
    * Sends the result of a run where its plan says, because a person asks for it. Throws as
    * {@link RunDelivery.publish} and `NamedRepositories`.
@@ -360,7 +366,10 @@ export class PlanLibrary {
     const shape = await this.#options.threads.run("shape", [plan, files], work);
     const facts = this.#options.network ?? { team: {}, env: {} };
     const ofRepository = await repository.warnings(baseCommit, { signal });
-    const warnings = [...shape.warnings, ...openWarnings(plan, facts), ...ofRepository];
+    const { ports } = plan;
+    const ignored = await ownedWarnings(repository, { commit: baseCommit, ports, signal });
+    const open = openWarnings(plan, facts);
+    const warnings = [...shape.warnings, ...ignored, ...open, ...ofRepository];
 
     return { ...shape, plan, file, baseCommit, network: networkOf(plan, facts), warnings };
   }

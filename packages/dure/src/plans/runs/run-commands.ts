@@ -16,9 +16,9 @@ import {
   runCleaned,
 } from "./run-requests.ts";
 import type { RunsOptions } from "./runs.ts";
-import type { PortComment } from "../../wire/runs.ts";
+import type { PortComment, TreeDiff } from "../../wire/runs.ts";
 import type { Database } from "../../durable/database.ts";
-import { MAX_COMMENTS, reviewOf } from "../ask/review.ts";
+import { assertInChange, MAX_COMMENTS, reviewOf } from "../ask/review.ts";
 import { addComment, commentsOf, dropComment, type NewComment } from "../rows/comment-rows.ts";
 
 /**
@@ -164,10 +164,19 @@ export class RunReviews {
     return commentsOf(this.#database, about.run, about.port);
   }
 
-  /** Throws `REVIEW_TOO_LONG`, `RUN_CLEANED` and as {@link comments}. */
-  async add(about: ReviewedPort, comment: NewComment): Promise<readonly PortComment[]> {
+  /**
+   * Throws `COMMENT_OUTSIDE`, `REVIEW_TOO_LONG`, `RUN_CLEANED` and as {@link comments}.
+   *
+   * @param change what the port has changed.
+   */
+  async add(
+    about: ReviewedPort,
+    comment: NewComment,
+    change: () => Promise<TreeDiff>,
+  ): Promise<readonly PortComment[]> {
     const run = await this.#find(about);
     if (run.cleanedAt !== null) throw runCleaned(run);
+    assertInChange(await change(), comment);
     const waiting = await this.#waiting(about);
     reviewOf(comment.by, [...waiting, comment], "", MAX_WAITING);
     const { run: id, port } = about;

@@ -19,12 +19,19 @@ import type { PlanRun } from "../rows/run.ts";
 import { diffTrees, type EntryChange } from "../workspace/listing.ts";
 import type { BranchMerge } from "../workspace/merge-into-branch.ts";
 import { textOf } from "../workspace/paths.ts";
+import { personOf } from "../workspace/person.ts";
 import { pushBranch } from "../workspace/push-branch.ts";
 import { withoutPassword } from "../workspace/remote.ts";
 import type { Repository } from "../workspace/repository.ts";
 import { folderName } from "../workspace/repository-facts.ts";
 import { deliveredCommit } from "./delivered-commit.ts";
 import type { MergeGate } from "./merge-gate.ts";
+import {
+  findMerge,
+  undoMerge,
+  type FoundMerge,
+  type MergeSearch,
+} from "../workspace/undo-merge.ts";
 import { openPullRequest } from "./pull-request.ts";
 import { RememberedLooks } from "./remembered-looks.ts";
 import type { Runs } from "./runs.ts";
@@ -32,7 +39,7 @@ import { SharedWork } from "./shared-work.ts";
 import type { TeamGuard } from "./team-guard.ts";
 
 interface DeliveryParts {
-  readonly runs: Pick<Runs, "notePublished" | "trials">;
+  readonly runs: Pick<Runs, "noteDelivery" | "trials">;
   readonly team: Pick<TeamGuard, "assertMayChange">;
   readonly gate: Pick<MergeGate, "approve" | "assertMayMerge" | "state">;
   readonly clock: Clock;
@@ -121,6 +128,8 @@ export class RunDelivery {
     const report = resultOf(run);
     const how = { env, signal };
     const { commit, identity, message } = await deliveredCommit(run, report, repository, how);
+    const found = await findMerge(repository, searchFor(run, { target, commit, signal }));
+    if (found?.undone !== undefined) throw runUndone(run, target);
     try {
       const outcome = await repository.mergeInto({
         target,
@@ -134,12 +143,66 @@ export class RunDelivery {
         signal,
       });
 
+      const { before } = outcome;
+      await this.#noteMerged(run, target, before === undefined ? found : { ...outcome, before });
+
       return { ...outcome, target };
     } catch (error) {
       if (codeOf(error) !== TRIED_ELSEWHERE) throw error;
       await clock.sleep(ELSEWHERE_MS, { signal });
       return { kind: "trying", target, commit, updated: undefined };
     }
+  }
+
+  /** What was there before was noted before, or by git alone. */
+  async #noteMerged(
+    run: PlanRun,
+    target: string,
+    merged: Pick<FoundMerge, "commit" | "before"> | undefined,
+  ): Promise<void> {
+    const { runs, clock } = this.#parts;
+    if (merged === undefined || run.report?.merged?.commit === merged.commit) return;
+    const { commit, before } = merged;
+    await runs.noteDelivery(run.id, { merged: { target, commit, before, at: clock.now() } });
+  }
+
+  /**
+   * Takes the result out of a branch again, by one commit upon it; what came later stays. Done once:
+   * the branch itself says whether it was. Throws as `undoMerge`, and `RUN_NO_RESULT`,
+   * `RUN_NOT_MERGED`, `TEAM_FILES_CHANGED`, and as {@link MergeGate.assertMayMerge}.
+   */
+  async undo(
+    run: PlanRun,
+    { from, ...asked }: DeliveryCaller & { from: string | undefined },
+  ): Promise<UndoneMerge> {
+    const { env, gate, open, clock } = this.#parts;
+    const { signal } = asked;
+    const report = resultOf(run);
+    await gate.assertMayMerge({ ...run, commit: report.commit }, asked);
+    const repository = await open(run, signal);
+    const target = from ?? report.merged?.target ?? branchOf(repository, run.plan.base);
+    const { commit } = await deliveredCommit(run, report, repository, { env, signal });
+    const search = searchFor(run, { target, commit, signal });
+    const found = await findMerge(repository, search);
+    if (found === undefined) throw notMerged(run, target);
+    const done =
+      found.undone === undefined
+        ? await undoMerge(repository, found, {
+            target,
+            message: undoMessage(run, report, { commit: found.commit, mark: search.mark }),
+            identity: await personOf(repository, env, { now: clock.now(), signal }),
+            scratch: join(run.folder, "scratch"),
+            look: (changes) => this.#look(changes, { ...asked, repository }),
+            signal,
+          })
+        : { commit: found.undone, updated: undefined };
+    const isNew = found.undone === undefined;
+    if (isNew || report.undone === undefined) {
+      const undone = { target, commit: done.commit, at: clock.now() };
+      await this.#parts.runs.noteDelivery(run.id, { undone });
+    }
+
+    return { target, commit: done.commit, updated: done.updated, isNew };
   }
 
   /** Throws `RUN_NO_RESULT`, and as {@link MergeGate.approve}. */
@@ -254,7 +317,7 @@ export class RunDelivery {
     });
     const pushed = { remote: withoutPassword(remote), branch, commit };
     if (pullRequest === "none") {
-      await runs.notePublished(run.id, pushed);
+      await runs.noteDelivery(run.id, { published: pushed });
       return { ...pushed, isNew };
     }
 
@@ -263,10 +326,37 @@ export class RunDelivery {
     const place = { cwd: repository.root, env, signal };
     const url = await openPullRequest(pullRequest, request, place);
     const published = { ...pushed, pullRequest: url };
-    await runs.notePublished(run.id, published);
+    await runs.noteDelivery(run.id, { published });
 
     return { ...published, isNew };
   }
+}
+
+/** Which merge of a result a branch has. Pure. */
+function searchFor(
+  { id, report, baseCommit }: PlanRun,
+  { commit, ...where }: Pick<MergeSearch, "target" | "signal"> & { readonly commit: string },
+): MergeSearch {
+  const noted = report?.merged;
+  const base = noted?.target === where.target ? noted.before : baseCommit;
+
+  return { ...where, result: commit, base, mark: `Undoes: ${id} ${commit}` };
+}
+
+/** Pure. */
+function undoMessage(
+  { id }: PlanRun,
+  { branch = id }: RunReport,
+  { commit, mark }: { readonly commit: string; readonly mark: string },
+): string {
+  return `Revert "Merge ${branch}"\n\nThis reverts commit ${commit}.\n\n${mark}\n`;
+}
+
+/** A merge that was taken back. */
+export interface UndoneMerge extends Pick<BranchMerge, "commit" | "updated"> {
+  readonly target: string;
+  /** False: it was taken back before. */
+  readonly isNew: boolean;
 }
 
 /** A result before it leaves its run. */
@@ -325,6 +415,20 @@ function branchOf(repository: Repository, base: string): string {
   throw new DureError("BRANCH_UNKNOWN", `${folderName(repository.root)} stands at no branch.`, {
     class: "input",
     hint: "Say into which branch: --into main",
+  });
+}
+
+function notMerged({ id }: PlanRun, target: string): DureError {
+  return new DureError("RUN_NOT_MERGED", `${target} does not have the result of the run ${id}.`, {
+    class: "conflict",
+    hint: `Name the branch that has it: dure plan undo ${id} --from BRANCH`,
+  });
+}
+
+function runUndone({ id }: PlanRun, target: string): DureError {
+  return new DureError("RUN_UNDONE", `${target} had the result of the run ${id}; it was undone.`, {
+    class: "conflict",
+    hint: "To have it again, revert the commit that undid it (git revert), or run the plan again.",
   });
 }
 

@@ -104,7 +104,7 @@ export async function portFiles(port: string, parts: FilesParts): Promise<PortFi
 
       return mixCommits(store, { ...mix, signal });
     },
-    checkout: (commit) => tree.checkout(commit, { keep: "ignored", signal }),
+    checkout: (commit) => tree.checkout(commit, { keep: "setup", signal }),
     ...setupsOf(tree, parts),
     isSetUp: async () => (await tree.setup()) !== undefined,
     markSetUp: async (commit) => void (await tree.markSetup(commit, { signal })),
@@ -236,9 +236,8 @@ async function takeFrom(
     limits: COMMIT_LIMITS,
     signal,
   };
-  const setup = await tree.setup();
-  const residue = setup?.residue;
-  const taken = await store.owned.commit(residue ? { ...work, residue } : work);
+  const taken = await store.owned.commit({ ...work, setup: await tree.setup() });
+  await tree.mendSetup();
   // Before the step has its end: what is done is where another machine finds it.
   if (publisher.isRemote) await publisher.publish(signal);
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { parsePlan } from "../plan-file.ts";
 import type { PlanPort, PlanRun, PlanStep } from "../rows/run.ts";
-import { MAX_TRIES } from "../port/tries.ts";
+import { MAX_TRIES } from "../../kernel/plans.ts";
 import { assertListens, assertRetry, assertWords } from "./run-requests.ts";
 
 const plan = parsePlan(

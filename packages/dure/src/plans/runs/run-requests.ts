@@ -5,7 +5,7 @@ import { isRunOver, type Member, type PortStatus } from "../../kernel/plans.ts";
 import { grantable } from "../ask/grants.ts";
 import type { PlanPort, PlanRun, PlanStep, RunOrder } from "../rows/run.ts";
 import { workerOf, type WorkerSpec } from "../plan.ts";
-import { MAX_TRIES } from "../port/tries.ts";
+import { MAX_TRIES } from "../../kernel/plans.ts";
 
 /** Characters of what the operator says at once. */
 const MAX_WORDS = 8_000;

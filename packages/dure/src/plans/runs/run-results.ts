@@ -19,6 +19,7 @@ import {
   type Confirmed,
   type DeliveredMerge,
   type RunLeaving,
+  type UndoneMerge,
 } from "./run-delivery.ts";
 import { runCleaned } from "./run-requests.ts";
 import type { Runs } from "./runs.ts";
@@ -97,6 +98,17 @@ export class RunResults {
   ): Promise<DeliveredMerge> {
     const run = await this.#deliverable(id, { tenant, signal });
     return this.#delivery.merge(run, { into, tenant, signal, ...yes });
+  }
+
+  /**
+   * Takes a result that was merged out of the branch again, because a person asks for it. Throws as
+   * {@link RunDelivery.undo} and `NamedRepositories`.
+   */
+  async undo(
+    id: string,
+    { from, ...asked }: ConfirmedDelivery & { from?: string | undefined },
+  ): Promise<UndoneMerge> {
+    return this.#delivery.undo(await this.#deliverable(id, asked), { from, ...asked });
   }
 
   /**

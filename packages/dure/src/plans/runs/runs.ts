@@ -38,7 +38,7 @@ import {
   type RunFilter,
   type RunFrame,
 } from "./run-queries.ts";
-import { notePublished } from "../rows/published-rows.ts";
+import { noteDelivery, type DeliveryNote } from "../rows/published-rows.ts";
 import { RunRecords } from "../rows/records.ts";
 import type { PlanPort, PlanRun } from "../rows/run.ts";
 import { ORCHESTRATOR_TRIES } from "../port/tries.ts";
@@ -84,8 +84,6 @@ export interface StartRun extends PortChoice {
   /** The same key gives the same run. */
   readonly key?: string | undefined;
 }
-
-type PublishedRun = Parameters<typeof notePublished>[2];
 
 interface ForTenant {
   readonly tenant?: TenantView;
@@ -304,9 +302,9 @@ export class Runs {
     return this.#queries.transcript(id, port, filter, tenant);
   }
 
-  /** Writes what was sent of a run's result into its report. */
-  async notePublished(id: string, published: PublishedRun): Promise<void> {
-    await notePublished(this.#options.database, id, published);
+  /** Writes into the report of a run what became of its result. */
+  async noteDelivery(id: string, delivery: DeliveryNote): Promise<void> {
+    await noteDelivery(this.#options.database, id, delivery);
   }
 
   async port(id: string, port: string, { tenant = "" }: ForTenant = {}): Promise<PortDetail> {

@@ -51,6 +51,12 @@ test("a worker is stalled after ten seconds without a sign; dure's own commands 
   ).toEqual([true, false, false]);
 });
 
+test("a step that is numbered by its commit is shown as no try", () => {
+  expect(stepsOf(0, step({ try: 86_860_867 }), step({ try: 7 })).map((one) => one.try)).toEqual([
+    0, 7,
+  ]);
+});
+
 test("the tries of a port are one record, and its channel is open while a worker may still hear", () => {
   const failing = { success: false, failedTests: [{ name: "t" }] };
   const steps = [

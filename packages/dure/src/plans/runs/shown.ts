@@ -1,4 +1,4 @@
-import { isRunOver, STALLED_AFTER_MS } from "../../kernel/plans.ts";
+import { isRunOver, shownTry, STALLED_AFTER_MS } from "../../kernel/plans.ts";
 import type { PlanDefinition, PlanView as ShownPlan } from "../../wire/plans.ts";
 import type {
   FeedbackLoop,
@@ -32,7 +32,19 @@ export function shownPlan({ plan, ...view }: PlanView): ShownPlan {
 export type ShowRepository = (run: Pick<PlanRun, "repository">) => string;
 
 export function shownRun(run: PlanRun, repository: ShowRepository): ShownRun {
-  return { ...only(run, RUN_KEYS), plan: run.plan.name, repository: repository(run) };
+  const shown = { plan: run.plan.name, repository: repository(run), delivery: deliveryOf(run) };
+
+  return { ...only(run, RUN_KEYS), ...shown };
+}
+
+/** What became of the result last. */
+function deliveryOf({ report, supersededBy }: PlanRun): ShownRun["delivery"] {
+  if (report?.commit === undefined) return null;
+  if (report.undone) return "undone";
+  if (report.merged) return "merged";
+  if (report.published) return "published";
+
+  return supersededBy === null ? "kept" : "superseded";
 }
 
 export function shownDetail(run: RunDetail, repository: ShowRepository, now: number): ShownDetail {
@@ -86,6 +98,7 @@ const RUN_KEYS = [
   "promises",
   "mode",
   "report",
+  "supersededBy",
   "tokensIn",
   "tokensCached",
   "tokensOut",
@@ -246,6 +259,7 @@ function stepOf(step: PlanStep, now: number): ShownStep {
 
   return {
     ...only(step, STEP_KEYS),
+    try: shownTry(step.try),
     stalled: step.status === "running" && step.member !== null && isQuiet,
     output: output && { ...result, ...rest, ...claim },
   };

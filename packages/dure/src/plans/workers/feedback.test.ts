@@ -60,7 +60,7 @@ test("an output that names no test comes back as its end, bounded", () => {
   });
 
   expect(feedback.success).toBe(false);
-  expect(feedback.suggestions.join("\n")).toMatch(/failed without naming a test[\s\S]*missing ;$/);
+  expect(feedback.suggestions.join("\n")).toMatch(/exit code 2 and named no test[\s\S]*missing ;$/);
   expect(feedback.suggestions.join("").length).toBeLessThan(5_000);
   expect(JSON.stringify(feedback)).not.toContain("\\u0000");
 });

@@ -69,7 +69,7 @@ export function feedbackOf({
   const named = failedTests.length > 0;
   const suggestions: string[] = [];
   if (!success) {
-    if (!named || because === "cut-off") suggestions.push(unnamedWords(because, report));
+    if (!named || because === "cut-off") suggestions.push(unnamedWords(because, report, exitCode));
     if (!named) suggestions.push(`The output ends with:\n${tailOf(output.trimEnd(), MAX_TAIL)}`);
   }
   const metrics = {
@@ -90,8 +90,16 @@ export function feedbackOf({
 type VerdictReason = ReturnType<typeof verdictOf>["because"];
 
 /** What to say where no failing test can be named. Pure. */
-function unnamedWords(because: VerdictReason, { passed, failed }: TestReport): string {
-  const isAround = because === "exit-code" && passed > 0 && failed === 0;
+function unnamedWords(
+  because: VerdictReason,
+  { passed, failed }: TestReport,
+  exitCode: number | null,
+): string {
+  const isByCode = because === "exit-code";
+  const isAround = isByCode && passed > 0 && failed === 0;
+  if (isByCode && !isAround && exitCode !== null) {
+    return `The acceptance command ended with exit code ${exitCode} and named no test.`;
+  }
   if (!isAround) return UNNAMED[because];
   const tests = passed === 1 ? "The test" : `All ${passed} tests`;
 

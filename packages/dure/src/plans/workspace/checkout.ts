@@ -172,7 +172,7 @@ export function targetDirty({ target, at }: Checkout, paths: readonly string[]):
     `${target} is checked out in ${folderName(at.cwd)}, with changes of its own: ${some}.`,
     {
       class: "conflict",
-      hint: "Commit or stash them (git stash -u), then merge again. Nothing was changed.",
+      hint: "Commit or stash them (git stash -u), then try again. Nothing was changed.",
       details: { paths: paths.slice(0, 100) },
     },
   );

@@ -2,11 +2,11 @@ import { lstat, mkdir, readdir } from "node:fs/promises";
 import { userInfo } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { foldedGlob, type WorkerScope } from "../scope.ts";
+import { type WorkerScope } from "../scope.ts";
 import { codeOf, DureError } from "../../kernel/errors.ts";
 import { isWithin } from "../sandbox/mount-plan.ts";
 import type { Confinement } from "../sandbox/sandbox.ts";
-import { foldPath, type GlobPath, literalPrefix, pathsMeet } from "../glob.ts";
+import { foldPath, folderGlob, type GlobPath, literalPrefix, pathsMeet } from "../glob.ts";
 import { foldersAbove } from "./paths.ts";
 import type { TreeSurroundings } from "./confinement.ts";
 
@@ -81,7 +81,7 @@ function isHome(root: string): boolean {
 
 /** Whether a pattern could match something in a folder. Asked without case. */
 export function meets(globs: WorkerScope["writes"], folder: string): boolean {
-  const inFolder = foldedGlob(`${escape(folder)}/**`).alternatives[0]!;
+  const inFolder = folderGlob(foldPath(folder));
   return globs.some(({ folded }) =>
     folded.alternatives.some((alternative) => pathsMeet(alternative, inFolder)),
   );
@@ -187,10 +187,6 @@ export function isInside(path: string, folders: ReadonlySet<string>): boolean {
   return (
     (path !== "" && folders.has("")) || foldersAbove(path).some((folder) => folders.has(folder))
   );
-}
-
-function escape(path: string): string {
-  return path.replace(/[*?[\]{}\\]/g, "\\$&");
 }
 
 /** Whether nothing in a folder, there or not, can be written. Pure. */

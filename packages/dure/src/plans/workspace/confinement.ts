@@ -108,9 +108,9 @@ export async function confine(
   },
 ): Promise<Confinement> {
   const { scope, listing, tree, scratch } = options;
-  const { writable, beside } = await openWritable(placesOf(scope), tree);
   const paths = pathsOf(listing);
   const names = paths.map(({ path }) => path);
+  const { writable, beside } = await openWritable(asSpelled(placesOf(scope), names), tree);
   const readOnly = await closedIn(writable, { scope, tree, paths, beside });
   const forbidden = await forbiddenIn(scope, tree, names);
   refuseScattered(scope, writable.length + readOnly.length + forbidden.length);
@@ -136,6 +136,34 @@ export async function confine(
     ],
     disposable: [],
   };
+}
+
+/**
+ * Places by the names that the commit has for them: a name that is composed in a pattern may be
+ * decomposed there, and then the mount has to say it so. Pure.
+ */
+function asSpelled(places: ScopePlaces, names: readonly string[]): ScopePlaces {
+  const spellings = new Map<string, Set<string>>();
+  for (const name of names) {
+    const composed = name.normalize("NFC");
+    if (composed === name) continue;
+    for (const part of [...foldersAbove(name), name]) {
+      const known = spellings.get(part.normalize("NFC"));
+      spellings.set(part.normalize("NFC"), (known ?? new Set()).add(part));
+    }
+  }
+  if (spellings.size === 0) return places;
+  const spell = (place: string): string[] => {
+    const above = [...foldersAbove(place), place].toReversed();
+    const known = above.find((part) => spellings.has(part));
+    if (known === undefined) return [place];
+    const there = spellings.get(known)!;
+    const isComposedToo = names.some((name) => isBelow(name, place));
+    const spelled = [...there].map((part) => `${part}${place.slice(known.length)}`);
+    return [...new Set([...spelled, ...(isComposedToo ? [place] : [])])];
+  };
+
+  return { folders: places.folders.flatMap(spell), files: places.files.flatMap(spell) };
 }
 
 /** A path of the commit, and whether a submodule stands there. */

@@ -7,6 +7,14 @@ import { absolute, type PathKey } from "./paths.ts";
 /** Bytes; Linux takes 4,096. */
 const LONGEST_PATH = 4_000;
 
+/** The line of a `.gitignore` that leaves a path out. */
+export interface IgnoreRule {
+  /** From the root of the repository. */
+  readonly file: string;
+  readonly line: number;
+  readonly pattern: string;
+}
+
 /**
  * What the `.gitignore` files of a commit leave out: those of the commit, so that no worker hides
  * files by a rule of its own. git itself decides, in an empty copy of the tree that has the rules
@@ -58,18 +66,18 @@ export class IgnoreRules {
   }
 
   /**
-   * Those of the paths that are left out. A rule such as `build/` speaks of folders alone, so they
-   * are told apart.
+   * Those of the paths that are left out, with the rule that decides. A rule such as `build/` speaks
+   * of folders alone, so they are told apart.
    */
   async ignored(
     paths: readonly { readonly key: PathKey; readonly isFolder: boolean }[],
-  ): Promise<Set<PathKey>> {
+  ): Promise<Map<PathKey, IgnoreRule>> {
     const view = this.#view;
-    if (view === undefined) return new Set();
+    if (view === undefined) return new Map();
     // A path that is too long for the copy is too long for a repository; it is not ignored, and so
     // refused.
     const asked = paths.filter(({ key }) => absolute(view, key).length < LONGEST_PATH);
-    if (asked.length === 0) return new Set();
+    if (asked.length === 0) return new Map();
     for (const { key, isFolder } of asked) {
       if (isFolder) await mkdir(absolute(view, key), { recursive: true });
     }
@@ -96,14 +104,15 @@ export class IgnoreRules {
  * One answer: the file of the rule that decides, its line, the rule, the path that was asked for;
  * empty where no rule speaks.
  */
-async function readAnswers(session: GitSession, count: number): Promise<Set<PathKey>> {
-  const ignored = new Set<PathKey>();
+async function readAnswers(session: GitSession, count: number): Promise<Map<PathKey, IgnoreRule>> {
+  const ignored = new Map<PathKey, IgnoreRule>();
   for (let index = 0; index < count; index++) {
-    await session.read("\0");
-    await session.read("\0");
-    const rule = await session.read("\0");
+    const file = await session.read("\0");
+    const line = Number(await session.read("\0"));
+    const pattern = await session.read("\0");
     const path = await session.read("\0");
-    if (rule !== "" && !rule.startsWith("!")) ignored.add(path.slice("./".length) as PathKey);
+    if (pattern === "" || pattern.startsWith("!")) continue;
+    ignored.set(path.slice("./".length) as PathKey, { file, line, pattern });
   }
   return ignored;
 }

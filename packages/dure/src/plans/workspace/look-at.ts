@@ -3,7 +3,7 @@ import { type BigIntStats, constants, type Dirent } from "node:fs";
 import { type FileHandle, lstat, open, readlink } from "node:fs/promises";
 import { codeOf } from "../../kernel/errors.ts";
 import type { Mutex } from "../../kernel/mutex.ts";
-import { pathProblem } from "../scope.ts";
+import { isGitName as isGitSegment } from "../scope.ts";
 import { sameEntry, type TreeEntry } from "./listing.ts";
 import { absolute, bytesOf, isText, type PathKey, textOf } from "./paths.ts";
 import type { ScanOptions } from "./scan.ts";
@@ -37,6 +37,7 @@ export type FoundPath =
 export type OddReason =
   | "not-regular"
   | "git-internals"
+  | "nested-repository"
   | "in-submodule"
   | "other-device"
   | "unreadable"
@@ -279,7 +280,7 @@ export function reasonOf(error: unknown): OddReason {
 
 export function isGitName(name: Buffer): boolean {
   const key = name.toString("latin1") as PathKey;
-  return isText(key) && pathProblem(textOf(key)) === "git-internals";
+  return isText(key) && isGitSegment(textOf(key));
 }
 
 function modeOf(stats: BigIntStats): "100644" | "100755" {

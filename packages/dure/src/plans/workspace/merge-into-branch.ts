@@ -34,6 +34,11 @@ export interface MergeOptions {
    * only moved forward gets what was tried before: it is not asked for.
    */
   readonly tryOut?: ((commit: string) => Promise<void>) | undefined;
+  /**
+   * What the commit takes back: only what it changes is laid upon the branch, as `git revert` does
+   * it, and its history is not. A conflict is told with it.
+   */
+  readonly reverts?: string | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -41,6 +46,8 @@ export interface BranchMerge {
   readonly kind: "merged" | "fast-forward" | "already";
   /** Where the branch stands now. */
   readonly commit: string;
+  /** Where it stood; undefined: it did not move. */
+  readonly before?: string | undefined;
   /** The working tree whose files were updated; undefined: the branch is checked out nowhere. */
   readonly updated: string | undefined;
 }
@@ -81,12 +88,12 @@ export async function mergeIntoBranch(
   const checkout = await open();
   if (checkout === undefined) {
     await moveBranch({ git, at }, options, move);
-    return { kind, commit, updated: undefined };
+    return { kind, commit, before: old, updated: undefined };
   }
 
   const done = await doneIn(checkout, changes);
   await moveBranch(checkout, options, move, () => updateFiles(checkout, { old, commit, done }));
-  return { kind, commit, updated: checkout.at.cwd };
+  return { kind, commit, before: old, updated: checkout.at.cwd };
 }
 
 /** Where the branch is checked out; undefined: nowhere. Throws `TARGET_BUSY`. */
@@ -149,8 +156,9 @@ async function mergeCommits(
   );
   const at = { cwd: neutral.path, gitDir: neutral.path, objectDir: objectDir! };
   const merged = await mergeTree(git, at, { ours, theirs, signal });
-  if (merged.conflicts.length > 0) throw mergeConflict(options.target, merged.conflicts);
-  return await git.text(["commit-tree", merged.tree, "-p", ours, "-p", theirs, "-F", "-"], {
+  if (merged.conflicts.length > 0) throw conflictOf(options, merged.conflicts);
+  const parents = options.reverts === undefined ? ["-p", ours, "-p", theirs] : ["-p", ours];
+  return await git.text(["commit-tree", merged.tree, ...parents, "-F", "-"], {
     at,
     identity: options.identity,
     input: options.message,
@@ -158,8 +166,19 @@ async function mergeCommits(
   });
 }
 
-function mergeConflict(target: string, files: readonly string[]): DureError {
+function conflictOf({ target, reverts }: MergeOptions, files: readonly string[]): DureError {
   const some = files.slice(0, 20).join(", ");
+  if (reverts !== undefined) {
+    return new DureError(
+      "UNDO_CONFLICT",
+      `${target} has changed since what the merge brought: ${some}.`,
+      {
+        class: "conflict",
+        hint: `Undo it by hand, where you can choose: ${reverts} Nothing was changed.`,
+        details: { files },
+      },
+    );
+  }
   const byHand = `Merge the result branch by hand (git merge) on ${target}`;
   return new DureError(
     "MERGE_CONFLICT",

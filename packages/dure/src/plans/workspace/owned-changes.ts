@@ -8,6 +8,7 @@ import {
 } from "../scope.ts";
 import { sameEntry, type Listing, type TreeEntry } from "./listing.ts";
 import { foldersAbove, isText, textOf, type PathKey } from "./paths.ts";
+import { meets } from "./confined-paths.ts";
 import type { Scan } from "./scan.ts";
 import type { FoundPath, OddReason } from "./look-at.ts";
 
@@ -45,9 +46,9 @@ export interface CommitLimits {
 
 /**
  * State that the setup of a tree left beside the commit: no change of the worker. `missing`: it took
- * the file away.
+ * the file away. `repository`: git's own files, or a repository as a whole.
  */
-export type Residue = ReadonlyMap<PathKey, TreeEntry | "missing">;
+export type Residue = ReadonlyMap<PathKey, TreeEntry | "missing" | "repository">;
 
 const FILE_REASONS = {
   "hard-link": "the file has a second name elsewhere, so what it holds may be another's",
@@ -59,6 +60,8 @@ const FILE_REASONS = {
   "too-large": "the file is larger than a commit takes",
   "total-too-large": "the changed files together are larger than a commit takes",
   "not-regular": "only files and symbolic links can be committed",
+  "nested-repository":
+    "this is a git repository of its own, which no commit takes; it is left out, all else is kept",
   "in-submodule": "the path lies in a submodule, whose content is not part of the plan",
   "other-device": "another file system is mounted here",
   unreadable: "the path cannot be read",
@@ -132,6 +135,7 @@ function refusal(
 ): ViolationReason | undefined {
   if (!isText(one.key)) return "broken-text";
   const write = decideWrite(scope, textOf(one.key));
+  if (isNestedInOwned(one, scope)) return "nested-repository";
   // The owner of the path is told what is odd about the file; every other worker, that the path is
   // not its own.
   const isGits = one.kind === "odd" && ["in-submodule", "git-internals"].includes(one.because);
@@ -142,6 +146,14 @@ function refusal(
   if (one.kind !== "link") return undefined;
   if (!one.leadsTo.within) return "link-outside";
   return mayFollow(one.leadsTo, scope, listing) ? undefined : "link-unreadable";
+}
+
+/** The worker may write where the repository stands, or around it. */
+function isNestedInOwned(one: FoundPath, scope: WorkerScope): boolean {
+  if (!isNested(one)) return false;
+  const around = one.key.slice(0, Math.max(0, one.key.lastIndexOf("/")));
+
+  return meets(scope.writes, textOf(around as PathKey));
 }
 
 /** A link to a folder opens all that is in it. */
@@ -172,10 +184,24 @@ function changeOf(one: FoundPath, listing: Listing): OwnedChanges["taken"][numbe
   return { key: one.key, entry: undefined, kind: "deleted", bytes: 0 };
 }
 
+/** Git's own files below the root, or a repository without working files. */
+export function isNested(one: FoundPath): boolean {
+  return one.kind === "odd" && ["git-internals", "nested-repository"].includes(one.because);
+}
+
+/**
+ * Of these violations those that cost more than their own path: a repository within what the worker
+ * owns is left out, and that is all. Pure.
+ */
+export function isGrave({ because }: TreeViolation): boolean {
+  return because !== "nested-repository";
+}
+
 function isResidue(one: FoundPath, residue: Residue): boolean {
   const left = residue.get(one.key);
   if (left === undefined) return false;
   if (one.kind === "missing") return left === "missing";
+  if (left === "repository") return isNested(one);
   return left !== "missing" && one.entry !== undefined && sameEntry(left, one.entry);
 }
 

@@ -11,13 +11,14 @@ import {
   mayTake,
   type ChangeKind,
   type CommitLimits,
-  type Residue,
   type TreeViolation,
 } from "./owned-changes.ts";
 import { textOf, type PathKey } from "./paths.ts";
 import { outcomeRef, workRef } from "./refs.ts";
 import type { RunStore } from "./store.ts";
 import type { GitSession } from "./git.ts";
+import type { IgnoredPath } from "./scan.ts";
+import { filesBelow, ofSetup, type SetupRecord } from "./tree-setup.ts";
 
 /** What a worker's turn left, as it was committed. */
 export interface OwnedCommit {
@@ -25,6 +26,16 @@ export interface OwnedCommit {
   readonly commit: string | undefined;
   readonly changes: readonly FileChange[];
   readonly violations: readonly TreeViolation[];
+  /** Some of what it wrote where git does not look; none of it was taken. */
+  readonly ignored?: readonly IgnoredFile[] | undefined;
+}
+
+/** A file that no commit will have, and the rule that says so. */
+export interface IgnoredFile {
+  readonly path: string;
+  /** Such as `.gitignore:3`. */
+  readonly by: string;
+  readonly pattern: string;
 }
 
 export interface FileChange {
@@ -47,7 +58,7 @@ export interface CommitRequest {
   readonly at: number;
   readonly limits: CommitLimits;
   /** Of the setup: none of the worker's doing. */
-  readonly residue?: Residue | undefined;
+  readonly setup?: Pick<SetupRecord, "residue" | "ignored"> | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -95,7 +106,7 @@ export class OwnedCommits {
       bytes += content.length;
       if (bytes <= limits.totalBytes) await blobs.write(content);
     };
-    const most = limits.files + (request.residue?.size ?? 0) + 1;
+    const most = limits.files + (request.setup?.residue.size ?? 0) + 1;
     const scan = await this.#parts.store.scan(request.tree, listing, {
       fileBytes: limits.fileBytes,
       most,
@@ -108,7 +119,7 @@ export class OwnedCommits {
       listing,
       scope,
       limits,
-      residue: request.residue,
+      residue: request.setup?.residue,
     });
     const { message, at } = request;
     const about = { parents: [parent], message, at, signal };
@@ -118,6 +129,7 @@ export class OwnedCommits {
       commit,
       changes: taken.map(({ key, kind, bytes }) => ({ path: textOf(key), kind, bytes })),
       violations,
+      ignored: await ignoredFiles(scan.ignored, request),
     };
     return await this.#record(request.ref, outcome, parent, signal);
   }
@@ -171,6 +183,31 @@ export class OwnedCommits {
     const stored = JSON.parse(stdout.toString()) as OwnedCommit;
     return { ...stored, commit: stored.commit };
   }
+}
+
+/** Ignored files that are named: one is the same mistake as hundred. */
+const MAX_IGNORED_FILES = 10;
+/** Of one ignored folder. */
+const MAX_IN_FOLDER = 3;
+/** Caches of tools, which no test and no build needs. */
+const CACHES = /(?:^|\/)(?:__pycache__|\.[a-z]+_cache|\.cache|\.vite|\.DS_Store)$|\.pyc$/;
+
+/** Files that a worker has written where git does not look, caches left out. */
+async function ignoredFiles(
+  ignored: readonly IgnoredPath[],
+  { tree, setup }: CommitRequest,
+): Promise<IgnoredFile[] | undefined> {
+  const files: IgnoredFile[] = [];
+  const isMade = setup && ofSetup(setup);
+  for (const { key, rule } of ignored) {
+    if (files.length >= MAX_IGNORED_FILES) break;
+    if (CACHES.test(key) || isMade?.(key)) continue;
+    const by = `${rule.file}:${rule.line}`;
+    const names = await filesBelow(tree, key, MAX_IN_FOLDER);
+    files.push(...names.map((name) => ({ path: textOf(name), by, pattern: rule.pattern })));
+  }
+
+  return files.length > 0 ? files.slice(0, MAX_IGNORED_FILES) : undefined;
 }
 
 /**

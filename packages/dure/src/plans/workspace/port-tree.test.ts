@@ -97,23 +97,85 @@ test("what a setup made stays through checkouts and is no change of a worker", a
     "generated/types.ts": "types\n",
     "readme.md": "touched by setup\n",
   });
+  execFileSync("git", ["init", "-q", `${tree}/generated`]);
+  execFileSync("git", ["init", "-q", "--bare", `${tree}/mirror`]);
   rmSync(join(tree, "src/core/c.ts"));
   expect(await run.tree.setup()).toBeUndefined();
 
-  const { residue } = await run.tree.markSetup(run.base);
+  const setup = await run.tree.markSetup(run.base);
   writeFiles(tree, { "src/api/a.ts": "mine\n" });
-  const done = await run.commit(aScope({ writes: ["src/api/**"] }), { residue });
-  await run.tree.checkout(done.commit!, { keep: "ignored" });
+  const done = await run.commit(aScope({ writes: ["src/api/**"] }), { setup });
+  await run.tree.checkout(done.commit!, { keep: "setup" });
 
   expect(done.violations).toEqual([]);
   expect(done.changes.map(({ path }) => path)).toEqual(["src/api/a.ts"]);
-  expect(await run.tree.setup()).toEqual({ commit: run.base, residue });
-  expect(Object.keys(readTree(tree))).toEqual(
+  expect(await run.tree.setup()).toEqual(setup);
+  const there = Object.keys(readTree(tree));
+  expect(there.filter((path) => !/^generated\/\.git|^mirror\//.test(path))).toEqual(
     [...Object.keys(FILES), "generated/types.ts", "node_modules/x.js"].sort(),
   );
+  expect(there).toContain("mirror/HEAD");
+  expect(there).toContain("generated/.git/HEAD");
   expect(readFileSync(join(tree, "readme.md"), "utf8")).toBe("hello\n");
   await run.tree.checkout(done.commit!);
   expect(Object.keys(readTree(tree))).toEqual(Object.keys(FILES).sort());
+});
+
+test("ignored files of a worker are named with their rule, and the next checkout takes them away", async () => {
+  using person = new TestRepository({ ...FILES, "src/.gitignore": "# made\ngen/\n" });
+  const run = await startRun(person);
+  const { tree } = run.tree;
+  writeFiles(tree, { "node_modules/tool.js": "1\n" });
+  const setup = await run.tree.markSetup(run.base);
+  writeFiles(tree, {
+    "src/gen/deep/g.txt": "g\n",
+    "src/__pycache__/a.pyc": "p\n",
+    "src/api/node_modules/x.js": "x\n",
+  });
+
+  const done = await run.commit(aScope({ writes: ["src/**"] }), { setup });
+  await run.tree.checkout(run.base, { keep: "setup" });
+
+  expect(done.ignored).toEqual([
+    { path: "src/gen/deep/g.txt", by: "src/.gitignore:2", pattern: "gen/" },
+    { path: "src/api/node_modules/x.js", by: ".gitignore:1", pattern: "node_modules/" },
+  ]);
+  const there = Object.keys(readTree(tree));
+  expect(there.filter((path) => path.startsWith("src/gen") || path.includes(".js"))).toEqual([
+    "node_modules/tool.js",
+  ]);
+});
+
+test.each([
+  ["adds to it", { "node_modules/more.js": "2\n" }, true],
+  ["changes it", { "node_modules/tool.js": "2\n" }, false],
+])("what the setup made is as it was after a worker that %s", async (_what, files, isKept) => {
+  using person = new TestRepository(FILES);
+  const run = await startRun(person);
+  const { tree } = run.tree;
+  writeFiles(tree, { "node_modules/tool.js": "1\n" });
+  await run.tree.markSetup(run.base);
+  await run.tree.confinement(run.base, aScope({ writes: ["**"] }), { repository: run.repository });
+
+  writeFiles(tree, files);
+  await run.tree.mendSetup();
+  await run.tree.checkout(run.base, { keep: "setup" });
+
+  expect((await run.tree.setup()) !== undefined).toBe(isKept);
+  const made = isKept ? ["node_modules/tool.js"] : [];
+  expect(Object.keys(readTree(tree)).filter((path) => path.startsWith("node_"))).toEqual(made);
+});
+
+test("what a worker cannot write of the setup's files is not looked at", async () => {
+  using person = new TestRepository(FILES);
+  const run = await startRun(person);
+  writeFiles(run.tree.tree, { "node_modules/tool.js": "1\n" });
+  await run.tree.markSetup(run.base);
+  const scope = aScope({ writes: ["src/api/**"] });
+
+  await run.tree.confinement(run.base, scope, { repository: run.repository });
+
+  expect(existsSync(join(dirname(run.tree.tree), "setup-watch.json"))).toBe(false);
 });
 
 test("the private repository shows what a worker may see, and nothing else", async () => {

@@ -1,13 +1,15 @@
 /** The tree in which a port is worked on: set up, held, and cleaned. */
 
-import { mkdir, realpath, rename, rm, rmdir } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { mkdir, realpath, rename, rmdir } from "node:fs/promises";
+import { dirname, join, relative } from "node:path";
 import { DureError, codeOf } from "../../kernel/errors.ts";
 import type { Confinement } from "../sandbox/sandbox.ts";
 import type { WorkerScope } from "../scope.ts";
 import { confine, confineSurroundings, type TreeSurroundings } from "./confinement.ts";
-import { onDisk, removeAll, readJson, writeWhole } from "./files.ts";
-import type { Residue } from "./owned-changes.ts";
+import { onDisk, removeAll } from "./files.ts";
+import { isNested, type Residue } from "./owned-changes.ts";
+import { MAX_IGNORED, type IgnoredPath } from "./scan.ts";
+import { ofSetup, TreeSetup, type SetupRecord } from "./tree-setup.ts";
 import { absolute, type PathKey, textOf, foldersAbove } from "./paths.ts";
 import type { Repository } from "./repository.ts";
 import type { FoundPath } from "./look-at.ts";
@@ -38,7 +40,7 @@ export class PortTree {
   readonly #port: string;
   readonly #store: RunStore;
   readonly #lease: LeaseFile;
-  readonly #setup: SetupFile;
+  readonly #setup: TreeSetup;
 
   /** Makes the folders, or takes those that are there. */
   static async open({
@@ -64,7 +66,7 @@ export class PortTree {
     this.#port = port;
     this.#store = store;
     this.#lease = new LeaseFile(folder, port);
-    this.#setup = new SetupFile(folder);
+    this.#setup = new TreeSetup(folder, this.tree);
   }
 
   /**
@@ -86,24 +88,25 @@ export class PortTree {
 
   /**
    * Makes the files exactly those of a commit, byte for byte: no filter, no line ends, no worker's
-   * leftovers. `keep: "ignored"` leaves what the commit's `.gitignore` names and what the setup
-   * left. Died in the middle it is simply done again.
+   * leftovers. `keep: "setup"` leaves what the setup left, ignored or not; what a worker left in an
+   * ignored path goes, since no commit will ever have it. Died in the middle it is simply done
+   * again.
    */
   async checkout(
     commit: string,
-    { keep = "nothing", signal }: TreeWaiting & { keep?: "nothing" | "ignored" } = {},
+    { keep = "nothing", signal }: TreeWaiting & { keep?: "nothing" | "setup" } = {},
   ): Promise<void> {
     await onDisk(this.tree, async () => {
       await this.#ensureFolder();
       await removeAll(Buffer.from(join(this.tree, ".git")));
       const listing = await this.#store.listing(commit, { signal });
-      const setup = keep === "ignored" ? await this.setup() : undefined;
+      const setup = keep === "setup" ? await this.setup() : undefined;
       const residue: Residue = setup?.residue ?? new Map();
       for (;;) {
         const scan = await this.#store.scan(this.tree, listing, {
           fileBytes: WHOLE_BYTES,
           most: AT_ONCE,
-          ignore: keep,
+          ignore: setup ? "ignored" : "nothing",
           signal,
         });
         const wrong = scan.found.filter((one) => !isLeftBySetup(one, residue, listing));
@@ -111,9 +114,18 @@ export class PortTree {
         await this.#removeWrong(wrong, scan.newFolders);
         const keys = wrong.map(({ key }) => key).filter((key) => listing.has(key));
         await this.#write(commit, keys, signal);
-        if (scan.isComplete) break;
+        const isCut = setup !== undefined && (await this.#removeIgnored(scan.ignored, setup));
+        if (scan.isComplete && !isCut) break;
       }
     });
+  }
+
+  /** Removes ignored paths that the setup did not make. Whether there may be more. */
+  async #removeIgnored(ignored: readonly IgnoredPath[], setup: SetupRecord): Promise<boolean> {
+    const isMade = ofSetup(setup);
+    const strangers = ignored.filter(({ key }) => !isMade(key));
+    for (const { key } of strangers) await removeAll(absolute(this.tree, key));
+    return ignored.length >= MAX_IGNORED && strangers.length > 0;
   }
 
   /** What the setup left, once it is done. */
@@ -122,8 +134,8 @@ export class PortTree {
   }
 
   /**
-   * Records that the setup is done, together with what it changed beside ignored files. Throws
-   * `SETUP_SCATTERED` when that is too much to remember.
+   * Records that the setup is done, together with what it left. Throws `SETUP_SCATTERED` when that
+   * is too much to remember.
    */
   async markSetup(commit: string, { signal }: TreeWaiting = {}): Promise<SetupRecord> {
     const listing = await this.#store.listing(commit, { signal });
@@ -141,9 +153,27 @@ export class PortTree {
         hint: "Commit a .gitignore that names what the setup makes, such as node_modules/.",
       });
     }
-    const record = { commit, residue: new Map(scan.found.flatMap(residueOf)) };
+    if (scan.ignored.length >= MAX_IGNORED) {
+      const such = textOf(scan.ignored[0]!.key);
+      const files = `${MAX_IGNORED} separate ignored paths or more, such as ${such}`;
+      throw new DureError("SETUP_SCATTERED", `The setup of port ${this.#port} left ${files}.`, {
+        class: "limit",
+        hint: "Let the setup make them in one folder that a .gitignore names, such as build/.",
+      });
+    }
+    const residue = new Map(scan.found.flatMap(residueOf));
+    const ignored = new Set(scan.ignored.map(({ key }) => key));
+    const record = { commit, residue, ignored };
     await this.#setup.write(record);
     return record;
+  }
+
+  /**
+   * Once a worker has ended: takes away what it added to ignored files of the setup. Where it
+   * changed or removed one, the setup is forgotten, and has to be done again.
+   */
+  async mendSetup(): Promise<void> {
+    await onDisk(this.tree, () => this.#setup.mend());
   }
 
   /** Forgets the setup: it runs again. */
@@ -178,9 +208,12 @@ export class PortTree {
     }: TreeWaiting & { repository: Repository; scratch?: string },
   ): Promise<Confinement> {
     const listing = await this.#store.listing(commit, { signal });
-    return onDisk(this.tree, () =>
-      confine({ ...this.#around(repository), scope, listing, scratch }),
-    );
+    return onDisk(this.tree, async () => {
+      const confined = await confine({ ...this.#around(repository), scope, listing, scratch });
+      const writable = confined.writable.filter((path) => path !== scratch);
+      await this.#setup.watch(writable.map((path) => relative(this.tree, path)));
+      return confined;
+    });
   }
 
   /**
@@ -311,61 +344,10 @@ export class PortTree {
   }
 }
 
-/** That the setup of a tree is done, and what it left that is neither ignored nor in the commit. */
-interface SetupRecord {
-  readonly commit: string;
-  readonly residue: Residue;
-}
-
-/** As it is written: paths as base64, since they may be no text. */
-interface StoredSetup {
-  readonly commit: string;
-  readonly residue: readonly (readonly [string, TreeEntry | "missing"])[];
-}
-
-/** The file beside a tree that says that its setup is done. */
-class SetupFile {
-  readonly #folder: string;
-
-  constructor(folder: string) {
-    this.#folder = folder;
-  }
-
-  async read(): Promise<SetupRecord | undefined> {
-    const stored = await readJson<StoredSetup>(this.#path);
-    if (!stored) return undefined;
-    const residue = stored.residue.map(([path, entry]) => [fromBase64(path), entry] as const);
-    return { commit: stored.commit, residue: new Map(residue) };
-  }
-
-  async write({ commit, residue }: SetupRecord): Promise<void> {
-    const stored: StoredSetup = {
-      commit,
-      residue: [...residue].map(([key, entry]) => [toBase64(key), entry] as const),
-    };
-    await onDisk(this.#folder, () => writeWhole(this.#path, JSON.stringify(stored)));
-  }
-
-  async remove(): Promise<void> {
-    await rm(this.#path, { force: true });
-  }
-
-  get #path(): string {
-    return join(this.#folder, "setup.json");
-  }
-}
-
-function toBase64(key: PathKey): string {
-  return Buffer.from(key, "latin1").toString("base64");
-}
-
-function fromBase64(path: string): PathKey {
-  return Buffer.from(path, "base64").toString("latin1") as PathKey;
-}
-
 /** What the setup made of a file that no commit has as it is now. */
-function residueOf(one: FoundPath): [PathKey, TreeEntry | "missing"][] {
+function residueOf(one: FoundPath): [PathKey, TreeEntry | "missing" | "repository"][] {
   if (one.kind === "missing") return [[one.key, "missing"]];
+  if (isNested(one)) return [[one.key, "repository"]];
   return one.entry ? [[one.key, one.entry]] : [];
 }
 
@@ -379,6 +361,7 @@ function isLeftBySetup(
 ): boolean {
   const left = residue.get(one.key);
   if (one.kind === "missing" || left === undefined || left === "missing") return false;
+  if (left === "repository") return isNested(one);
   return sameEntry(left, one.entry) && !listing.has(one.key);
 }
 

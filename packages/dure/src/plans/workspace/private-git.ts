@@ -58,7 +58,9 @@ async function writeRepository(
   await write("refs/heads/port", `${options.head}\n`);
   await write("info/attributes", ATTRIBUTES);
   const excluded = options.hidden.filter(isText).map(textOf);
-  const lines = excluded.map((path) => `/${path.replace(/[\\*?[ ]/g, "\\$&")}\n`);
+  const lines = excluded.map(
+    (path) => `/${path.replace(/[\\*?[ ]/g, "\\$&").replace(/\n/g, "?")}\n`,
+  );
   await write("info/exclude", lines.join(""));
 }
 

@@ -6,7 +6,12 @@ import type { ListedFile } from "./listed-files.ts";
 
 /** A thing that a person should know before a run, and that does not stop it. */
 export interface RepositoryWarning {
-  readonly code: "FILTERS_OFF" | "SUBMODULES_EMPTY" | "UNCOMMITTED";
+  readonly code:
+    | "FILTERS_OFF"
+    | "NAMES_CLOSED"
+    | "OWNED_IGNORED"
+    | "SUBMODULES_EMPTY"
+    | "UNCOMMITTED";
   readonly facts: JsonObject;
   readonly message: string;
 }

@@ -6,6 +6,7 @@ import { FULL } from "../../kernel/test-tiers.ts";
 import { Git } from "./git.ts";
 import type { BranchMerge, MergeOptions } from "./merge-into-branch.ts";
 import { Repository } from "./repository.ts";
+import { ownedWarnings } from "./owned-warnings.ts";
 import { findOwnedSubmodule } from "./listed-files.ts";
 import { freeBranchName } from "./result-branch.ts";
 import {
@@ -115,6 +116,45 @@ test("warns of filters, submodules and what is not committed", async () => {
     repository.refuseOwnedSubmodules("HEAD", ["src/**", "vendor/lib/src/**"]),
   ).rejects.toMatchObject({ code: "SUBMODULE_OWNED" });
   await repository.refuseOwnedSubmodules("HEAD", ["vendor/**"]);
+});
+
+test("warns of what a port owns and a .gitignore leaves out, with the line", async () => {
+  using person = new TestRepository({
+    ".gitignore": "# made\nlib/\nsrc/gen/\n*.log\n",
+    "src/.gitignore": "/kept\n",
+    "src/api/a.ts": "a\n",
+  });
+  writeFiles(person.folder, { "src/kept/k.ts": "k\n", ".git/info/exclude": "docs/\n" });
+  person.git("add", "-f", "src/kept/k.ts");
+  const commit = person.commit("more");
+  const ports = [
+    { id: "api", owns: ["src/api/**", "src/gen/**", "src/kept/**", "docs/**"], tests: [] },
+    { id: "py", owns: ["lib/{a,b}/**"], tests: ["test/**/*.log"] },
+  ];
+
+  const warnings = await ownedWarnings(await open(person.folder), { commit, ports });
+
+  expect(warnings.map(({ facts }) => facts)).toEqual([
+    { port: "api", pattern: "src/gen/**", by: ".gitignore:3", rule: "src/gen/" },
+    { port: "py", pattern: "lib/{a,b}/**", by: ".gitignore:2", rule: "lib/" },
+    { port: "py", pattern: "test/**/*.log", by: ".gitignore:4", rule: "*.log" },
+  ]);
+});
+
+test("warns of names that no port can change, and of no others", async () => {
+  using person = new TestRepository({ "src/a\nb ?.ts": "a\n" });
+  writeFileSync(Buffer.concat([Buffer.from(`${person.folder}/f`), Buffer.from([0xff])]), "x");
+  const commit = person.commit("more");
+
+  const warnings = await ownedWarnings(await open(person.folder), { commit, ports: [] });
+
+  expect(warnings).toEqual([
+    {
+      code: "NAMES_CLOSED",
+      facts: { paths: [String.raw`f\xff`], because: "broken-text" },
+      message: String.raw`No port can change f\xff: the path holds half a character.`,
+    },
+  ]);
 });
 
 test("knows when a pattern lies in a submodule", () => {

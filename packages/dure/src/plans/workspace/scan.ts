@@ -2,7 +2,7 @@ import type { Dirent } from "node:fs";
 import { lstat, readdir } from "node:fs/promises";
 import { codeOf, DureError } from "../../kernel/errors.ts";
 import { Mutex } from "../../kernel/mutex.ts";
-import type { IgnoreRules } from "./ignore-rules.ts";
+import type { IgnoreRule, IgnoreRules } from "./ignore-rules.ts";
 import type { Listing } from "./listing.ts";
 import { absolute, foldersAbove, joinKey, type PathKey } from "./paths.ts";
 import {
@@ -42,9 +42,21 @@ export interface Scan {
   readonly found: readonly FoundPath[];
   /** Folders that the commit does not have and that are not ignored, outer before inner. */
   readonly newFolders: readonly PathKey[];
+  /** What the rules leave out, a folder for all that is in it. At most {@link MAX_IGNORED}. */
+  readonly ignored: readonly IgnoredPath[];
   /** `false`: it stopped at `most`. */
   readonly isComplete: boolean;
 }
+
+/** A path that git does not look at, outermost. */
+export interface IgnoredPath {
+  readonly key: PathKey;
+  readonly isFolder: boolean;
+  readonly rule: IgnoreRule;
+}
+
+/** Ignored paths of one scan that are kept. */
+export const MAX_IGNORED = 50_000;
 
 /** Files that are read at the same time; Node asks the disk by four threads. */
 const AT_ONCE = 8;
@@ -62,12 +74,12 @@ export async function scanTree(options: ScanOptions): Promise<Scan> {
     options.signal?.throwIfAborted();
     await walk.visit(walk.waiting.pop()!);
   }
-  const { newFolders } = walk;
+  const { newFolders, ignored } = walk;
   if (walk.isFull) {
-    return { found: walk.found.slice(0, options.most), newFolders, isComplete: false };
+    return { found: walk.found.slice(0, options.most), newFolders, ignored, isComplete: false };
   }
   const found = walk.found.sort((a, b) => (a.key < b.key ? -1 : 1));
-  return { found, newFolders, isComplete: true };
+  return { found, newFolders, ignored, isComplete: true };
 }
 
 /** A name of a folder that the commit does not have. */
@@ -91,6 +103,7 @@ interface SortedNames {
 class Walk {
   readonly found: FoundPath[] = [];
   readonly newFolders: PathKey[] = [];
+  readonly ignored: IgnoredPath[] = [];
   /** Folders that are not visited yet. */
   readonly waiting: (PathKey | "")[] = [""];
   /** There are more differences than were asked for. */
@@ -113,9 +126,20 @@ class Walk {
       this.found.push({ key: folder as PathKey, kind: "odd", because: names });
       return;
     }
+    const isBare = folder !== "" && isBareRepository(names);
+    if (isBare && !this.#tracked.has(folder)) {
+      this.found.push({ key: folder, kind: "odd", because: "nested-repository" });
+      return;
+    }
     const { seen, submodules, folders, files, strangers } = this.#sort(folder, names);
     for (const key of submodules) await this.#visitSubmodule(key);
-    await this.#sortStrangers(strangers, { folders, files });
+    // A folder of the commit that this makes a repository of stays a folder.
+    const parts = isBare ? strangers.filter(({ dirent }) => isRepositoryPart(dirent)) : [];
+    for (const { key } of parts) {
+      this.found.push({ key, kind: "odd", because: "nested-repository" });
+    }
+    const others = strangers.filter((stranger) => !parts.includes(stranger));
+    await this.#sortStrangers(others, { folders, files });
     this.#addMissing(folder, seen);
     await this.#lookAt(files);
     this.isFull = this.found.length > this.#options.most;
@@ -160,9 +184,13 @@ class Walk {
     strangers: readonly Stranger[],
     { folders, files }: Pick<SortedNames, "folders" | "files">,
   ): Promise<void> {
-    const ignored = (await this.#options.rules?.ignored(strangers)) ?? new Set();
+    const ignored = await this.#options.rules?.ignored(strangers);
     for (const { key, isFolder, dirent } of strangers) {
-      if (ignored.has(key)) continue;
+      const rule = ignored?.get(key);
+      if (rule) {
+        if (this.ignored.length < MAX_IGNORED) this.ignored.push({ key, isFolder, rule });
+        continue;
+      }
       if (isGitName(dirent.name)) {
         this.found.push({ key, kind: "odd", because: "git-internals" });
       } else if (isFolder) {
@@ -199,6 +227,18 @@ class Walk {
       } else this.waiting.push(key);
     }
   }
+}
+
+/** What git takes a folder for a repository by, whatever its name. Source: git's `setup.c`. */
+const REPOSITORY_PARTS = ["head", "objects", "refs"];
+
+function isRepositoryPart({ name }: Dirent<Buffer>): boolean {
+  return REPOSITORY_PARTS.includes(name.toString("latin1").toLowerCase());
+}
+
+function isBareRepository(names: readonly Dirent<Buffer>[]): boolean {
+  const parts = names.filter(isRepositoryPart).map(({ name }) => name.toString("latin1"));
+  return new Set(parts.map((name) => name.toLowerCase())).size === REPOSITORY_PARTS.length;
 }
 
 /** Names in each folder of the commit, folders among them. */

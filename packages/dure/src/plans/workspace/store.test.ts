@@ -247,17 +247,39 @@ test.each<
     "a repository in its folder",
     (tree) =>
       writeFiles(tree, { "src/api/.git/config": "[core]\n\tfsmonitor = touch /tmp/owned\n" }),
-    [{ path: "src/api/.git", because: "git-internals" }],
+    [{ path: "src/api/.git", because: "nested-repository" }],
+  ],
+  [
+    "a repository without working files, whatever its name",
+    (tree) => {
+      execFileSync("git", ["init", "-q", "--bare", `${tree}/src/api/data`]);
+      writeFiles(tree, { "src/api/data/config": "[core]\n\tfsmonitor = touch /tmp/owned\n" });
+    },
+    [{ path: "src/api/data", because: "nested-repository" }],
+  ],
+  [
+    "what makes a repository of a folder that is there",
+    (tree) =>
+      writeFiles(tree, {
+        "src/api/HEAD": "ref: refs/heads/x\n",
+        "src/api/objects/info/x": "x",
+        "src/api/refs/heads/x": "x",
+      }),
+    [
+      { path: "src/api/HEAD", because: "nested-repository" },
+      { path: "src/api/objects", because: "nested-repository" },
+      { path: "src/api/refs", because: "nested-repository" },
+    ],
   ],
   [
     "git's folder under another spelling",
     (tree) => writeFiles(tree, { "src/api/.GIT/config": "x" }),
-    [{ path: "src/api/.GIT", because: "git-internals" }],
+    [{ path: "src/api/.GIT", because: "nested-repository" }],
   ],
   [
     "a file that points to a repository elsewhere",
     (tree) => writeFiles(tree, { "src/api/.git": "gitdir: /elsewhere\n" }),
-    [{ path: "src/api/.git", because: "git-internals" }],
+    [{ path: "src/api/.git", because: "nested-repository" }],
   ],
   [
     "a pipe",
@@ -283,11 +305,6 @@ test.each<
         "x",
       ),
     [{ path: String.raw`src/api/f\xff`, because: "broken-text" }],
-  ],
-  [
-    "a decomposed name",
-    (tree) => writeFiles(tree, { "src/api/e\u0301.ts": "x" }),
-    [{ path: "src/api/e\u0301.ts", because: "not-composed" }],
   ],
   [
     "the mode of another's file",
