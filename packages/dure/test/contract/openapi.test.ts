@@ -403,7 +403,7 @@ describe("good calls", () => {
       await expectRefused(`POST /v1/runs/${id}/merge`, 404, { body: { into: "nowhere" } });
       await expectGood(`POST /v1/runs/${id}/merge`, 200, { body: { into: "main" } });
       await expectRefused(`POST /v1/runs/${id}/undo`, 409, { body: { from: "nowhere" } });
-      await expectGood(`POST /v1/runs/${id}/undo`, 200);
+      await expectGood(`POST /v1/runs/${id}/undo`, 200, { body: { from: "main" } });
       await expectRefused(`POST /v1/runs/${id}/publish`, 409);
       await expectGood("GET /v1/runs?plan=greet&status=success&limit=5", 200);
       await expectRefused(`POST /v1/runs/${id}/pause`, 409);

@@ -1,11 +1,10 @@
 /** What people ask of a run, checked before it is stored. */
 
 import { DureError } from "../../kernel/errors.ts";
-import { isRunOver, type Member, type PortStatus } from "../../kernel/plans.ts";
+import { isRunOver, MAX_TRIES, type Member, type PortStatus } from "../../kernel/plans.ts";
 import { grantable } from "../ask/grants.ts";
 import type { PlanPort, PlanRun, PlanStep, RunOrder } from "../rows/run.ts";
 import { workerOf, type WorkerSpec } from "../plan.ts";
-import { MAX_TRIES } from "../../kernel/plans.ts";
 
 /** Characters of what the operator says at once. */
 const MAX_WORDS = 8_000;
