@@ -187,12 +187,22 @@ async function tryTools(stage: Stage, row: Row): Promise<void> {
 }
 
 async function tryCancel(stage: Stage, row: Row): Promise<void> {
+  provider.takeBill();
   const id = await stage.begin("hang");
   await provider.until(`hang ${stage.agent}`, 60_000);
   const began = Date.now();
   await stage.post(`/v1/runs/${id}/cancel`, {});
   await stage.ended(id, 20_000);
-  row.cancelled = `yes, ${((Date.now() - began) / 1_000).toFixed(1)} s`;
+  const span = `${((Date.now() - began) / 1_000).toFixed(1)} s`;
+  const port = await stage.get<PortView>(`/v1/runs/${id}/ports/a`);
+  const {
+    calls,
+    tokens_in: input,
+    tokens_out: output,
+  } = await stage.get<RunView>(`/v1/runs/${id}`);
+  const counted = countWords({ calls: calls - startsOf(port), input, output });
+  const billed = countWords(provider.takeBill());
+  row.cancelled = counted === billed ? `yes, ${span}; ${counted}` : `NO, ${counted} of ${billed}`;
 }
 
 async function tryKill(stage: Stage, row: Row): Promise<void> {

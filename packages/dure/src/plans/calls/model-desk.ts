@@ -87,6 +87,16 @@ export class ModelCalls implements ModelDesk {
     return this.#underWay;
   }
 
+  /**
+   * Resolves when no call is under way any more: those of a process that has ended are cut at once,
+   * and count. Waits a second at most.
+   */
+  async idle(): Promise<void> {
+    for (let looks = 0; this.#underWay > 0 && looks < 100; looks += 1) {
+      await this.#options.clock.sleep(10);
+    }
+  }
+
   listen(listener: CallListener): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -214,9 +224,13 @@ class PassingCall implements PassedCall {
   }
 
   #fail(cause: "cut" | Error | undefined): void {
-    const { troubled, now } = this.#options;
-    // Its client went away before there was an answer: that says nothing of the provider.
-    if (cause === "cut" && this.#status === 0) return;
+    const { troubled, now, way, input, isPaid, served } = this.#options;
+    if (cause === "cut" && this.#status === 0) {
+      // Its client went away before there was an answer. The provider has read it, and may bill it.
+      const tokens = { ...NO_TOKENS, input };
+      if (isPaid) served({ provider: way.provider, model: undefined, tokens, isEstimate: true });
+      return;
+    }
     if (this.#status === 0) {
       const says = messageOf(cause);
       return troubled(troubleOf({ status: undefined, headers: {}, says, now: now() }));

@@ -241,6 +241,22 @@ test("a client that goes away in the middle is a call that was made, and its pro
   expect(door.calls.underWay).toBe(0);
 });
 
+test("a client that goes away before the answer has made a call: its provider may bill it", async () => {
+  const asked = Promise.withResolvers<void>();
+  const provider = await startProvider([() => asked.resolve()]);
+  const door = await openDoor(provider.url);
+  const gone = new AbortController();
+  const body = "x".repeat(400);
+  const call = fetch(`${door.url}/v1/messages`, { method: "POST", body, signal: gone.signal });
+  await asked.promise;
+
+  gone.abort();
+  await call.catch(() => {});
+
+  await expect.poll(() => tokensOf(door.seen)).toEqual([[100, 0, 0, true]]);
+  expect(door.troubles).toEqual([]);
+});
+
 test("a provider that is not there is trouble at once", async () => {
   const door = await openDoor("http://127.0.0.1:1");
 

@@ -44,6 +44,7 @@ test("a program gets its prompt, its names and its folders, and its last words a
     progress: 0.5,
     currentTask: "half way",
     tokensUsed: 0,
+    tokens: { input: 0, cached: 0, output: 0 },
     callsMade: expect.any(Number) as number,
   });
 });

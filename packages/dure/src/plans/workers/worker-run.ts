@@ -56,9 +56,10 @@ export async function* runWorker(
   const stopListening = assignment.calls?.listen(report);
   const stopWatching = shared?.onUsedUp((of) => report.stop(nothingLeft(of)));
   const working = shared !== undefined && shared.left <= 0 ? refused() : begun(report, work);
+  const idle = async (): Promise<void> => assignment.calls?.idle();
   const settled = working.then(
-    (result) => report.end(result),
-    (error: unknown) => report.fail(error),
+    (result) => idle().then(() => report.end(result)),
+    (error: unknown) => idle().then(() => report.fail(error)),
   );
   try {
     yield* report.events();
