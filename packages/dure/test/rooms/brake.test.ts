@@ -2,7 +2,7 @@
 import { FULL } from "../../src/kernel/test-tiers.ts";
 import { describe, expect, test } from "vitest";
 import { eventually } from "../until.ts";
-import { collaborate, readyTeamOn, settled } from "./helpers.ts";
+import { collaborate, ONE_BY_ONE, readyTeamOn, settled } from "./helpers.ts";
 import { discordPlatform } from "./discord-platform.ts";
 import type { TestPlatform } from "./platform.ts";
 import type { Behave, TestTeam } from "./team.ts";
@@ -45,7 +45,7 @@ describe.each(PLATFORMS)("on %s", { timeout: 60_000 }, (_name, openPlatform) => 
     FULL,
     async () => {
       const platform = await openPlatform();
-      const team = await readyTeamOn(platform);
+      const team = await readyTeamOn(platform, { gather: ONE_BY_ONE });
       await team.rooms.pauses.pause("eden", BY);
 
       await platform.say(team, "@이든 하나");

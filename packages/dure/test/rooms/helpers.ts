@@ -14,6 +14,8 @@ import { eventually } from "../until.ts";
 import type { TestPlatform } from "./platform.ts";
 
 /** A reader without a tenant and a name. */
+/** Each message is for whom it says alone, and has an answer of its own. */
+export const ONE_BY_ONE = { policy: "queue" } as const;
 export const ANONYMOUS = { tenant: "", person: "" };
 
 /** Calls stay_silent and says nothing. */

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { ONE_TRY, REFUSED } from "../outages/stage.ts";
 import { eventually } from "../until.ts";
 import { discordPlatform } from "./discord-platform.ts";
-import { ANONYMOUS, readyTeamOn, settled, teamOn } from "./helpers.ts";
+import { ANONYMOUS, readyTeamOn, settled, teamOn, ONE_BY_ONE } from "./helpers.ts";
 import type { Behave, TestTeam } from "./team.ts";
 import { webPlatform } from "./web-platform.ts";
 
@@ -37,7 +37,11 @@ describe("a room whose agent's model is away", { timeout: 60_000 }, () => {
   test("answers each of twelve messages once when the model is back", async () => {
     const provider = awayProvider();
     const platform = webPlatform();
-    const team = await readyTeamOn(platform, { behave: { ruda: provider.behave }, engine: SOON });
+    const team = await readyTeamOn(platform, {
+      gather: ONE_BY_ONE,
+      behave: { ruda: provider.behave },
+      engine: SOON,
+    });
 
     for (const text of ASKED) await platform.say(team, text);
     await eventually(async () =>

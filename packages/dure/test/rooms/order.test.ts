@@ -6,7 +6,7 @@ import { PostgresProxy } from "@dure/testing";
 import { silentLogger, type Logger } from "../../src/kernel/logger.ts";
 import { eventually } from "../until.ts";
 import { discordPlatform } from "./discord-platform.ts";
-import { openTypes, readyTeamOn, settled } from "./helpers.ts";
+import { openTypes, readyTeamOn, settled, ONE_BY_ONE } from "./helpers.ts";
 import type { Behave, TestTeam } from "./team.ts";
 import { webPlatform } from "./web-platform.ts";
 
@@ -39,6 +39,7 @@ describe("the order of answers in a room", { timeout: 60_000 }, () => {
     const first = Promise.withResolvers<string>();
     const platform = webPlatform();
     const team = await readyTeamOn(platform, {
+      gather: ONE_BY_ONE,
       behave: { eden: () => first.promise, seum: echo },
       limits: { secondaryWaitMs: 60_000 },
     });
@@ -59,7 +60,7 @@ describe("the order of answers in a room", { timeout: 60_000 }, () => {
 
   test("work that cannot be done in eight tries ends as failed, its person is told, and the next goes on", async () => {
     const platform = webPlatform();
-    const team = await readyTeamOn(platform, { behave: { ruda: echo } });
+    const team = await readyTeamOn(platform, { gather: ONE_BY_ONE, behave: { ruda: echo } });
     await breakWorkOf(team, "물음 1");
 
     await platform.say(team, "물음 1");
@@ -84,7 +85,7 @@ describe("the order of answers in a room", { timeout: 60_000 }, () => {
     const platform = webPlatform();
     let isMended = false;
     const ruda: Behave = (heard) => (isMended ? echo(heard) : { error: { status: 401 } });
-    const team = await readyTeamOn(platform, { behave: { ruda } });
+    const team = await readyTeamOn(platform, { gather: ONE_BY_ONE, behave: { ruda } });
 
     await platform.say(team, "물음 1");
     await settled(team);
@@ -108,7 +109,11 @@ describe("the order of answers in a room", { timeout: 60_000 }, () => {
     const platform = webPlatform();
     const lines: string[] = [];
     const logger: Logger = { ...silentLogger, warn: (_fields, text) => void lines.push(text) };
-    const team = await readyTeamOn(platform, { behave: { ruda: echo }, logger });
+    const team = await readyTeamOn(platform, {
+      gather: ONE_BY_ONE,
+      behave: { ruda: echo },
+      logger,
+    });
     await team.database.query({
       text: "create function refuse() returns trigger language plpgsql as $$ begin raise exception 'no room'; end $$",
     });
@@ -127,7 +132,10 @@ describe("the order of answers in a room", { timeout: 60_000 }, () => {
   test("of many processes that look at once each session's work is given to one, in its order", async () => {
     const platform = webPlatform();
     const hold = Promise.withResolvers<string>();
-    const team = await readyTeamOn(platform, { behave: { ruda: () => hold.promise } });
+    const team = await readyTeamOn(platform, {
+      gather: ONE_BY_ONE,
+      behave: { ruda: () => hold.promise },
+    });
     for (const text of ["물음 1", "물음 2", "물음 3"]) await platform.say(team, text);
     await eventually(() => expect(team.calls("ruda")).toBe(1));
 
@@ -147,7 +155,10 @@ describe("the order of answers in a room", { timeout: 60_000 }, () => {
   test("a row that was committed behind a younger one that has begun waits for its end", async () => {
     const platform = webPlatform();
     const hold = Promise.withResolvers<string>();
-    const team = await readyTeamOn(platform, { behave: { ruda: () => hold.promise } });
+    const team = await readyTeamOn(platform, {
+      gather: ONE_BY_ONE,
+      behave: { ruda: () => hold.promise },
+    });
     await platform.say(team, "물음 1");
     await eventually(() => expect(team.calls("ruda")).toBe(1));
     await team.database.query({
@@ -168,7 +179,10 @@ describe("the order of answers in a room", { timeout: 60_000 }, () => {
   test("an answer is not said by a process whose work another one holds", async () => {
     const platform = webPlatform();
     const hold = Promise.withResolvers<string>();
-    const team = await readyTeamOn(platform, { behave: { ruda: () => hold.promise } });
+    const team = await readyTeamOn(platform, {
+      gather: ONE_BY_ONE,
+      behave: { ruda: () => hold.promise },
+    });
     await platform.say(team, "물음 1");
     await eventually(() => expect(team.calls("ruda")).toBe(1));
     await giveWorkAway(team);
@@ -195,7 +209,7 @@ describe("the order of answers in a room", { timeout: 60_000 }, () => {
     FULL,
     async () => {
       const stage = await discordPlatform();
-      const first = await readyTeamOn(stage, { behave: { ruda: echo } });
+      const first = await readyTeamOn(stage, { gather: ONE_BY_ONE, behave: { ruda: echo } });
       await stage.say(first, "물음 1");
       await settled(first);
       await first.stop();
@@ -204,7 +218,11 @@ describe("the order of answers in a room", { timeout: 60_000 }, () => {
         { route: MESSAGES, method: "GET", times: 1_000 },
         { kind: "5xx", status: 500 },
       );
-      const second = await readyTeamOn(stage, { on: first, behave: { ruda: echo } });
+      const second = await readyTeamOn(stage, {
+        on: first,
+        gather: ONE_BY_ONE,
+        behave: { ruda: echo },
+      });
       stage.person("민준").post(stage.places.general, "물음 3");
       await eventually(async () =>
         expect(await stage.shown(second, "discord:general")).toContain("루다: 답 3"),
@@ -212,7 +230,11 @@ describe("the order of answers in a room", { timeout: 60_000 }, () => {
       await second.stop();
       outage.cancel();
 
-      const third = await readyTeamOn(stage, { on: first, behave: { ruda: echo } });
+      const third = await readyTeamOn(stage, {
+        on: first,
+        gather: ONE_BY_ONE,
+        behave: { ruda: echo },
+      });
 
       await eventually(async () =>
         expect(await stage.shown(third, "discord:general")).toContain("루다: 답 2"),
@@ -235,7 +257,11 @@ async function teamBehindProxy(): Promise<{
   const proxy = await PostgresProxy.start(owned.url);
   onTestFinished(() => proxy[Symbol.asyncDispose]());
   const platform = webPlatform();
-  const team = await readyTeamOn(platform, { on: { url: proxy.url }, behave: { ruda: echo } });
+  const team = await readyTeamOn(platform, {
+    on: { url: proxy.url },
+    gather: ONE_BY_ONE,
+    behave: { ruda: echo },
+  });
   return { platform, team, proxy };
 }
 

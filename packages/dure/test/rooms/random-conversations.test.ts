@@ -18,7 +18,7 @@ import {
   type Step,
   type Where,
 } from "./conversations.ts";
-import { settled, silent, teamOn } from "./helpers.ts";
+import { ONE_BY_ONE, settled, silent, teamOn } from "./helpers.ts";
 import { NAMES, type Behave, type Name, type TestTeam } from "./team.ts";
 import { WebAdapter } from "../../src/channels/web/web-adapter.ts";
 
@@ -37,8 +37,6 @@ const AT_ONCE = 5;
 const AGENTS = Object.keys(NAMES) as Name[];
 /** What stops agents' talk is of other tests; here nothing that is asked may be refused. */
 const LIMITS = { pairCalls: 10_000, threadsPerMinute: 10_000 };
-/** Each message is for whom it says alone, and has an answer of its own: gathering is of other tests. */
-const ONE_BY_ONE = { policy: "queue" } as const;
 
 test.each(SEEDS)(
   `of ${PER_SEED} conversations on %s (seed %i) nothing is lost, told twice, misplaced or overheard`,

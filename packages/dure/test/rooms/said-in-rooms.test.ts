@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { sampled } from "../../src/kernel/test-tiers.ts";
 import { eventually } from "../until.ts";
 import { discordPlatform, type DiscordStage } from "./discord-platform.ts";
-import { collaborate, readyTeamOn, settled, silent } from "./helpers.ts";
+import { collaborate, readyTeamOn, settled, silent, ONE_BY_ONE } from "./helpers.ts";
 import { SAID, type Said } from "./said-in-rooms.ts";
 import { NAMES, type Behave, type Name, type TestTeam } from "./team.ts";
 import type { TestPlatform } from "./platform.ts";
@@ -94,6 +94,7 @@ async function aRoomfulOn(shape: Shape): Promise<{ team: TestTeam; thread: strin
   };
   const { platform } = shape;
   const team = await readyTeamOn(platform, {
+    gather: ONE_BY_ONE,
     behave: { ruda: speak, eden: speak, seum: speak, dajim: speak },
     limits: NO_TALK_LIMITS,
   });

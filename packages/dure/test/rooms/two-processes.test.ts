@@ -5,8 +5,9 @@ import { eventually } from "../until.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
 import { discordPlatform, type DiscordStage } from "./discord-platform.ts";
 import {
-  collaborate,
   NEVER_SILENT,
+  ONE_BY_ONE,
+  collaborate,
   readyTeamOn,
   rolesOf,
   settled,
@@ -233,9 +234,6 @@ describe("two processes of one team on Discord", { timeout: 60_000 }, () => {
     },
   );
 });
-
-/** Each message has an answer of its own. */
-const ONE_BY_ONE = { policy: "queue" } as const;
 
 describe("what the gateway tells twice, or not at all", { timeout: 60_000 }, () => {
   test("an event that comes twice to every bot is one message and one answer", async () => {
