@@ -249,6 +249,20 @@ describe("good calls", () => {
     });
     const { message_id } = posted.body as { message_id: string };
     await expectGood(`GET /v1/messages/${message_id}`, 200);
+    const mina = { as_person: "mina" };
+    await expectGood(`POST /v1/rooms/${room}/presence`, 204, { body: { ...mina, typing: true } });
+    const sign = `/v1/messages/${message_id}/reactions/${encodeURIComponent("👍")}`;
+    await expectGood(`PUT ${sign}?as_person=mina`, 200);
+    await expectGood(`DELETE ${sign}?as_person=mina`, 200);
+    await expectGood(`PATCH /v1/messages/${message_id}`, 200, {
+      body: { ...mina, text: "<@eden> 안녕하세요?" },
+    });
+    await expectGood(`DELETE /v1/messages/${message_id}?as_person=mina`, 204);
+    await expectGood("GET /v1/notifications?as_person=mina", 200);
+    await expectGood("PATCH /v1/notifications", 200, { body: { ...mina, told: "all" } });
+    await expectGood(`PUT /v1/notifications/muted/${room}?as_person=mina`, 200);
+    await expectGood(`DELETE /v1/notifications/muted/${room}?as_person=mina`, 200);
+    await expectGood("DELETE /v1/notifications/subscriptions/none?as_person=mina", 204);
     const told = await expectGood("POST /v1/collaborate", 200, {
       body: {
         agent: "ruda",
@@ -611,6 +625,17 @@ test.each([
   ["GET /metrics", 401, { token: null }],
   ["POST /v1/reload", 401, { token: null }],
   ["POST /v1/reload", 409], // this team was given in code
+  [
+    "POST /v1/notifications/subscriptions",
+    400,
+    {
+      body: {
+        as_person: "mina",
+        endpoint: "http://push.example.com/a",
+        keys: { p256dh: "B".repeat(87), auth: "a".repeat(22) },
+      },
+    },
+  ],
   ["GET /v1/rooms", 401, { token: null }],
   ["POST /v1/rooms", 404, { body: { agent: "nobody", as_person: "mina" } }],
   ["GET /v1/rooms/nowhere/messages", 404],
