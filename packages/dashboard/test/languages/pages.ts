@@ -42,7 +42,7 @@ const AGENT_OPENS = [
 
 export const VISITS: readonly Visit[] = [
   { name: "the start page", path: "/", ready: ".start-steps", open: [".start-tour button"] },
-  { name: "rooms", path: "/rooms/web%3Ageneral", ready: ".roles" },
+  { name: "rooms", path: "/rooms/web%3Ageneral", ready: ".role-mark", open: [".role-mark"] },
   { name: "a closed room", path: "/rooms/web%3Aclosed", ready: ".room-banner" },
   { name: "a thread", path: "/rooms/thread_1", ready: ".room-message" },
   { name: "a room that is gone", path: "/rooms/web%3Anowhere", ready: ".center-page" },
