@@ -47,7 +47,7 @@ test("makes the edits of its try in real files, by a process of its own that is 
     status: "ready",
     summary: "First try.",
     claimedFiles: ["src/login.ts", "src/new/deep.ts"],
-    tokens: { input: 0, output: 0 },
+    tokens: { input: 0, cached: 0, output: 0 },
     calls: 1,
   });
   expect(first.events).toContainEqual({
