@@ -777,6 +777,7 @@ async function afterGrants(runs: TestRuns, repository: TestRepository): Promise<
   const plan = `
 plan: shared
 roles: modules
+mode: parallel
 setup: "echo set up > .ready"
 limits: { tries: 1, merge: as_ready }
 integration: grep -q . src/shared.txt

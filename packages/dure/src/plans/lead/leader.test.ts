@@ -840,7 +840,7 @@ test("a run closes its questions in the transaction that ends it, also when that
 
   expect(between).toEqual(["running", ["access-asked a", "tries-exhausted a"]]);
   // What goes on with the run is still asked.
-  expect(await openOf(runs, id)).toEqual(["tries-exhausted a"]);
+  expect(await openOf(runs, id)).toEqual(["access-asked a", "tries-exhausted a"]);
 });
 
 test.each(["success", "cancelled"])("a run that ends as %s leaves no question", async (outcome) => {

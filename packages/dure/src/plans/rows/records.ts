@@ -218,7 +218,7 @@ export class RunRecords {
 
   /**
    * With the end of a run: closes its questions. Where it came short, the newest one of each failed
-   * port stays, and of the run: their answers go on with it. Where it succeeded, also those that
+   * port stays, what that port asks to own or read, and the newest of the run: their answers go on with it. Where it succeeded, also those that
    * earlier runs of the same plan left for its ports.
    */
   async settleEnded(tx: Transaction, { run, outcome, resuming }: EndedRun): Promise<void> {

@@ -271,7 +271,13 @@ export const SETTLE_SHORT = {
     from dure.escalations e
     cross join lateral
       dure.close_escalation(e.id, 'resolved', '{"value": "settled"}', 'system') c
-    where e.run = $1 and e.status = 'open' and e.id not in (select id from kept)`,
+    where e.run = $1 and e.status = 'open' and e.id not in (select id from kept)
+      and not (
+        e.type = 'ownership' and exists (
+          select from dure.plan_ports p
+          where p.run = e.run and p.id = e.port and p.status = 'failed'
+        )
+      )`,
 };
 export const SETTLE_EARLIER = {
   name: "plan.settle_earlier",

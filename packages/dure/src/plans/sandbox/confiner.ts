@@ -25,6 +25,8 @@ import type {
 /** What a kind of isolation adds to the common way of starting and ending a process tree. */
 export interface Confiner {
   readonly kind: IsolationKind;
+  /** False: a process that needs no way out has none, and which hosts it misses is not known. */
+  readonly reachesDoor?: boolean | undefined;
   /**
    * Makes ready what one process needs. `folder` is its own; it is removed after the end. `door`:
    * the folder of the socket that leads out.
@@ -155,7 +157,9 @@ class ConfinedSandbox implements Sandbox {
     try {
       if (this.promises.network === "enforced") {
         const policy = confinement.network ?? NO_NETWORK;
-        const isTold = policy.kind !== "none" || typeof options.onRefusal === "string";
+        const mayWatch = this.#confiner.reachesDoor !== false;
+        const isWatched = mayWatch && typeof options.onRefusal === "string";
+        const isTold = policy.kind !== "none" || isWatched;
         const onRefused = isTold ? (host: string) => refused.note(host) : undefined;
         const { models } = options;
         wayOut = await openWayOut({ folder, policy, command, setting, onRefused, models });

@@ -51,10 +51,12 @@ export function openOtherUser(setting: SandboxSetting): Confiner {
   const become = becomeUser(findTool("setpriv"));
   const ownNetwork = mayHaveNetworks() ? [findTool("unshare"), "--net", "--"] : [];
   const lo = ownNetwork.length > 0 ? `${findTool("ip")} link set lo up; ` : "";
-  const copiesAt = isOpenToAll(setting.folder) ? setting.folder : realpathSync(tmpdir());
+  const reachesDoor = isOpenToAll(setting.folder);
+  const copiesAt = reachesDoor ? setting.folder : realpathSync(tmpdir());
 
   return {
     kind: "other-user",
+    reachesDoor,
     async enclose(confinement, _folder, door): Promise<Enclosure> {
       const secrets = secretsOf(setting.home, setting.allowSecrets);
       const closed = [...confinement.hidden, ...setting.hidden, ...secrets];
