@@ -45,6 +45,14 @@ async function contents(): Promise<Record<string, string>> {
   return found;
 }
 
+/** Whether an entry of the outbox is still to leave, at once or later. */
+async function isLeaving(): Promise<boolean> {
+  const open = await team.database.query({
+    text: "select from dure.outbox where state in ('pending', 'sending') limit 1",
+  });
+  return open.length > 0;
+}
+
 /** Waits until nothing changes any more. */
 async function settled(): Promise<Record<string, string>> {
   let before: Record<string, string> = {};
@@ -54,7 +62,7 @@ async function settled(): Promise<Record<string, string>> {
         const now = await contents();
         const isSame = JSON.stringify(now) === JSON.stringify(before);
         before = now;
-        return isSame;
+        return isSame && !(await isLeaving());
       },
       { timeout: 60_000, interval: 1_000 },
     )
