@@ -20,7 +20,8 @@ const BACKOFF = { first: 50, longest: 2_000 } as const;
 /**
  * Wakes the code that waits for a change in the database, in every process. A wake-up may be missed
  * or come without cause. So a callback reads the tables, and also does so at intervals without a
- * wake-up. After each (re)connect all callbacks are called.
+ * wake-up. After each (re)connect all callbacks are called. This process is woken at once; PostgreSQL
+ * tells the others, and what comes back from there is not heard twice.
  *
  * Two connections of its own: one listens, one publishes. A cut one comes back with back-off until
  * `stop`.
@@ -31,6 +32,8 @@ export class Notifications {
   readonly #clock: Clock;
   readonly #callbacks = new Map<string, Set<() => void>>();
   readonly #pending = new Set<string>();
+  /** Topics whose callbacks here are called when the code that publishes has run. */
+  readonly #pendingHere = new Set<string>();
   #listener: pg.Client | undefined;
   #publisher: pg.Client | undefined;
   #flushing: Promise<void> | undefined;
@@ -70,6 +73,7 @@ export class Notifications {
    */
   publish(topic: string): void {
     if (!this.#started || this.#stopping.signal.aborted) return;
+    this.#wakeHere(topic);
     this.#pending.add(topic);
 
     this.#cancelFlush ??= this.#clock.after(COALESCE, () => {
@@ -101,7 +105,9 @@ export class Notifications {
         });
         this.#listener = client;
         const ended = new Promise<void>((resolve) => client.once("end", () => resolve()));
-        client.on("notification", ({ payload }) => this.#wake(payload ?? ""));
+        client.on("notification", ({ payload, processId }) => {
+          if (processId !== this.#publisherId) this.#wake(payload ?? "");
+        });
         if (signal.aborted) return await end(client);
         await client.query(`listen ${CHANNEL}`);
         pause = BACKOFF.first;
@@ -122,6 +128,22 @@ export class Notifications {
       await this.#clock.sleep(pause, { signal }).catch(() => {});
       pause = Math.min(pause * 2, BACKOFF.longest);
     }
+  }
+
+  #wakeHere(topic: string): void {
+    if (this.#pendingHere.size === 0) {
+      queueMicrotask(() => {
+        const topics = [...this.#pendingHere];
+        this.#pendingHere.clear();
+        for (const one of topics) this.#wake(one);
+      });
+    }
+    this.#pendingHere.add(topic);
+  }
+
+  /** PostgreSQL's number of the connection that publishes, which notifications name. */
+  get #publisherId(): number | undefined {
+    return (this.#publisher as { processID?: number } | undefined)?.processID;
   }
 
   #wake(topic: string): void {

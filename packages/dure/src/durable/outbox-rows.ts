@@ -19,12 +19,23 @@ const FIRST_IN_LINE = `
   not exists (select from dure.outbox b
                where b.topic = o.topic and b.ordering = o.ordering and b.id < o.id and b.state in ('pending', 'sending'))`;
 
+/** What one look gives a process to do. */
+export interface OutboxLook {
+  /** To be sent, and held by this process from now on. */
+  readonly claimed: readonly OutboxEntry[];
+  /** Ids that a transaction may take. */
+  readonly due: readonly number[];
+  /** Milliseconds until the next entry is due; null: none waits. */
+  readonly wait: number | null;
+}
+
 /**
- * Due, or left by a dead process, or claimed by this one, which never heard of it: the connection
- * was lost with the answer. `$5`: what it delivers now.
+ * Claims of the topics `$1` what is due, or left by a dead process, or claimed by this one, which
+ * never heard of it: the connection was lost with the answer. `$5`: what it delivers now. Of the
+ * topics `$6` it only finds what is due; `$7`: what is under way.
  */
-export const CLAIM = {
-  name: "outbox.claim",
+export const LOOK = {
+  name: "outbox.look",
   text: `
     with claimable as (
       select o.id, o.state from dure.outbox o
@@ -39,26 +50,34 @@ export const CLAIM = {
          and ${FIRST_IN_LINE}
        order by o.next_at, o.id limit $2::integer
          for update of o skip locked
+    ), claimed as (
+      update dure.outbox o
+         set state = 'sending', holder = $3, holder_epoch = $4,
+           in_doubt = o.in_doubt or c.state = 'sending',
+             first_attempt_at = coalesce(o.first_attempt_at, clock_timestamp())
+        from claimable c
+       where o.id = c.id
+      returning o.id, o.topic, o.ordering, o.key, o.payload, o.attempts, o.in_doubt
+    ), due as (
+      select o.id from dure.outbox o
+       where o.topic = any($6::text[])
+         and o.state = 'pending'
+         and o.next_at <= clock_timestamp()
+         and o.id <> all($7::bigint[])
+         and ${FIRST_IN_LINE}
+       order by o.next_at, o.id
+       limit greatest(0, $2::integer - (select count(*) from claimed))
     )
-    update dure.outbox o
-       set state = 'sending', holder = $3, holder_epoch = $4,
-         in_doubt = o.in_doubt or c.state = 'sending',
-           first_attempt_at = coalesce(o.first_attempt_at, clock_timestamp())
-      from claimable c
-     where o.id = c.id
-    returning o.id, o.topic, o.ordering, o.key, o.payload, o.attempts, o.in_doubt`,
-};
-
-export const DUE = {
-  name: "outbox.due",
-  text: `
-    select o.id from dure.outbox o
-     where o.topic = any($1::text[])
-       and o.state = 'pending'
-       and o.next_at <= clock_timestamp()
-       and o.id <> all($3::bigint[])
-       and ${FIRST_IN_LINE}
-     order by o.next_at, o.id limit $2::integer`,
+    select
+      coalesce((select jsonb_agg(claimed) from claimed), '[]') as claimed,
+      coalesce((select jsonb_agg(id) from due), '[]') as due,
+      (
+        select extract(epoch from min(next_at) - clock_timestamp()) * 1000
+        from dure.outbox
+        where state = 'pending'
+          and topic = any($1::text[] || $6::text[])
+          and next_at > clock_timestamp()
+      )::double precision as wait`,
 };
 
 export const LOCK = {
@@ -68,14 +87,6 @@ export const LOCK = {
     from dure.outbox o
      where o.id = $1 and o.state = 'pending' and o.next_at <= clock_timestamp() and ${FIRST_IN_LINE}
        for update of o skip locked`,
-};
-
-export const NEXT = {
-  name: "outbox.next",
-  text: `
-    select extract(epoch from min(next_at) - clock_timestamp()) * 1000 as wait
-      from dure.outbox
-      where state = 'pending' and topic = any($1::text[]) and next_at > clock_timestamp()`,
 };
 
 export const RECORD = {

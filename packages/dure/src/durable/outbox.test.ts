@@ -631,7 +631,7 @@ test("an entry whose claim was answered by a lost connection is sent by the same
     probe: async (_payload, { key }) => (left.includes(key) ? "happened" : "not_happened"),
   });
   await enqueue(us.database, [anEntry(1), anEntry(2)]);
-  const isClaimed = ({ name }: { name: string }): boolean => name === "outbox.claim";
+  const isClaimed = ({ name }: { name: string }): boolean => name === "outbox.look";
   const claimed = proxy.stop("after", isClaimed);
 
   outbox.start();

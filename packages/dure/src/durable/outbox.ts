@@ -18,17 +18,16 @@ import type {
   TransactionalHandler,
 } from "./outbox-handler.ts";
 import {
-  CLAIM,
-  DUE,
   ENQUEUE,
   HELD,
   LOCK,
-  NEXT,
+  LOOK,
   POSTPONE,
   RECORD,
   RESOLVE,
   SETTLE,
   type OutboxEntry,
+  type OutboxLook,
 } from "./outbox-rows.ts";
 import {
   decideStep,
@@ -107,8 +106,9 @@ export class Outbox {
 
   /** After the commit of `enqueue`: this process looks at once, the others are told. */
   announce(): void {
-    this.wake();
-    this.#options.notifications?.publish(OUTBOX_TOPIC);
+    const { notifications } = this.#options;
+    if (notifications) notifications.publish(OUTBOX_TOPIC);
+    else this.wake();
   }
 
   wake(): void {
@@ -175,40 +175,26 @@ export class Outbox {
       (topic) => handlers.get(topic)!.transactional === true,
     );
 
-    const claimed =
-      outside.length === 0
-        ? []
-        : await database.query<OutboxEntry>(CLAIM, [
-            outside,
-            free,
-            lease.id,
-            lease.epoch,
-            [...this.#delivering],
-          ]);
-
+    const [look] = await database.query<OutboxLook>(LOOK, [
+      outside,
+      free,
+      lease.id,
+      lease.epoch,
+      [...this.#delivering],
+      transactional,
+      [...this.#committing],
+    ]);
+    const { claimed, due, wait } = look!;
     for (const entry of claimed) {
       this.#delivering.add(entry.id);
       const delivered = this.#deliver(entry, handlers.get(entry.topic)!);
       this.#run(delivered.finally(() => this.#delivering.delete(entry.id)));
     }
+    for (const id of due) this.#run(this.#commit(id));
 
-    const due =
-      transactional.length === 0
-        ? []
-        : await database.query<{ id: number }>(DUE, [
-            transactional,
-            free - claimed.length,
-            [...this.#committing],
-          ]);
-
-    for (const { id } of due) this.#run(this.#commit(id));
     // Entries that wait behind these are due when one of these is done; `#run` wakes the looks then.
-    const [next] = await database.query<{ wait: number | null }>(NEXT, [
-      [...this.#handlers.keys()],
-    ]);
-    const wait = next?.wait ?? LOOK_EVERY;
-
-    return { pauseMs: Math.max(MIN_PAUSE, Math.min(LOOK_EVERY, wait)) };
+    const pauseMs = Math.max(MIN_PAUSE, Math.min(LOOK_EVERY, wait ?? LOOK_EVERY));
+    return { pauseMs };
   }
 
   /** `work` says whether it settled anything; then the next in line may be due. */

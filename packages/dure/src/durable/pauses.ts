@@ -83,6 +83,11 @@ export class Pauses {
     return this.#paused.get(agent);
   }
 
+  /** Whether any agent is paused, as this process has seen it last. */
+  get some(): boolean {
+    return this.#paused.size > 0;
+  }
+
   /** The first of these agents that is paused, as this process has seen it last. */
   first(agents: readonly string[]): Pause | undefined {
     if (this.#paused.size === 0) return undefined;

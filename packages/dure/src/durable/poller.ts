@@ -39,6 +39,7 @@ export class Poller {
   #isAsked = false;
   #polling: Promise<void> | undefined;
   #cancelNext: Cancel | undefined;
+  #waking: NodeJS.Immediate | undefined;
   /** In a row. */
   #failures = 0;
   #lastError = "";
@@ -53,13 +54,20 @@ export class Poller {
   start({ inMs = 0 }: { inMs?: number } = {}): void {
     if (this.#isStarted) return;
     this.#isStarted = true;
-    if (inMs === 0) this.wake();
+    if (inMs === 0) void this.poll();
     else if (!this.#polling) this.#pollIn(inMs);
   }
 
-  /** Polls now, or once more after the poll that is running. Does nothing before `start`. */
+  /**
+   * Polls now, or once more after the poll that is running. Wake-ups in one turn of the event loop are
+   * one. Does nothing before `start`.
+   */
   wake(): void {
-    if (this.#isStarted) void this.poll();
+    if (!this.#isStarted) return;
+    this.#waking ??= setImmediate(() => {
+      this.#waking = undefined;
+      void this.poll();
+    });
   }
 
   /** Resolves when no poll is running. */
@@ -147,6 +155,6 @@ export class Poller {
   #pollIn(ms: number): void {
     this.#cancelNext?.();
     if (this.#signal.aborted) return;
-    this.#cancelNext = this.#options.clock.after(ms, () => this.wake());
+    this.#cancelNext = this.#options.clock.after(ms, () => void this.poll());
   }
 }

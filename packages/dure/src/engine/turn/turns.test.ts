@@ -517,6 +517,12 @@ test("the process that lost a turn writes nothing more into it", async () => {
   await using t = await startTestEngine(chatService(), { offline: [model] });
   const { turnId } = await t.engine.accept({ session: "s1", message: "one" });
   await before.asked.promise;
+  const journal = () =>
+    t.database.query(
+      { text: "select place, type, data from dure.turn_events where turn_id = $1 order by seq" },
+      [turnId],
+    );
+  await expect.poll(journal).toHaveLength(1); // that its agent has begun is written beside the call
   // Another process takes the turn while this one, which claims no more, stands in its model call.
   const stopped = t.engine.stop({ graceMs: 20_000 });
   await releaseAll(t);
@@ -525,11 +531,7 @@ test("the process that lost a turn writes nothing more into it", async () => {
     offline: [model],
   });
   await after.asked.promise;
-  const journal = () =>
-    other.database.query(
-      { text: "select place, type, data from dure.turn_events where turn_id = $1 order by seq" },
-      [turnId],
-    );
+  await expect.poll(journal).toHaveLength(2);
   const written = await journal();
 
   before.given.resolve();

@@ -2,7 +2,7 @@
 
 import type { Transaction } from "../../durable/database.ts";
 import { Poller, type PollResult } from "../../durable/poller.ts";
-import { PAUSES_TOPIC, type Pause, type Pauses } from "../../durable/pauses.ts";
+import type { Pause, Pauses } from "../../durable/pauses.ts";
 import { enqueueNotice } from "../out/notices.ts";
 import { HANDLINGS_TOPIC, type RoomsSetting } from "../talk.ts";
 import { roomTexts } from "../texts.ts";
@@ -42,9 +42,8 @@ export class AgentPauses {
   start(): void {
     if (this.#leave.length > 0) return;
     const { notifications } = this.#setting;
-    for (const topic of [PAUSES_TOPIC, HANDLINGS_TOPIC]) {
-      this.#leave.push(notifications.subscribe(topic, () => this.#poller.wake()));
-    }
+    this.#leave.push(this.#pauses.onChange(() => this.#poller.wake()));
+    this.#leave.push(notifications.subscribe(HANDLINGS_TOPIC, () => this.#poller.wake()));
     this.#poller.start();
   }
 
@@ -85,6 +84,7 @@ export class AgentPauses {
   }
 
   async #look(): Promise<PollResult> {
+    if (!this.#pauses.some) return "idle";
     const { database } = this.#setting;
     const told = await database.transaction(async (tx) => {
       const waited = await tx.query<ToldOf>(WAITED_FOR, [AT_ONCE]);
