@@ -57,18 +57,28 @@ export class RoomStore {
 
   /**
    * Locks it for a message, with what the message may go on with, in one statement. `message`: its id,
-   * here or on its platform, if it may stand there already.
+   * here or on its platform, if it may stand there already. `seeksLost`: also whether the thread has
+   * lost its agents.
    */
   async openFor(
     tx: Transaction,
     place: string,
-    { author, message }: { readonly author: string; readonly message: string | undefined },
+    {
+      author,
+      message,
+      seeksLost,
+    }: {
+      readonly author: string;
+      readonly message: string | undefined;
+      readonly seeksLost: boolean;
+    },
   ): Promise<HeardPlace | undefined> {
     const [row] = await tx.query<{ place: HeardPlaceRow | null }>(OPEN_FOR, [
       place,
       this.#limits.participantsMs,
       author,
       message ?? null,
+      seeksLost,
     ]);
     return row?.place ? heardPlaceOf(row.place) : undefined;
   }
@@ -350,7 +360,7 @@ export function messageOf(row: MessageRow): StoredMessage {
 const OPEN = { name: "room.open", text: "select dure.open_place($1, $2) as place" };
 const OPEN_FOR = {
   name: "room.open_for",
-  text: "select dure.open_place_for($1, $2, $3, $4) as place",
+  text: "select dure.open_place_for($1, $2, $3, $4, $5) as place",
 };
 const WRITE = { name: "room.write", text: "select dure.write_message($1) as result" };
 const EMIT = { name: "room.emit", text: "select dure.emit($1)" };

@@ -76,10 +76,12 @@ $$;
 -- Locks a place for a message that stands or will stand in it, and gives with
 -- it what the message may go on with: what its author said before, among the
 -- newest 50 (open: an agent has still to answer it), the message above the
--- thread, and, of a thread in which no agent takes part, whether one spoke
--- there lately. Each statement sees what was decided before the lock was had.
+-- thread, and, if p_lost asks, of a thread in which no agent takes part,
+-- whether one spoke there lately. Each statement sees what was decided before
+-- the lock was had.
 create or replace function dure.open_place_for(
-  p_place text, p_forget_ms double precision, p_author text, p_message text
+  p_place text, p_forget_ms double precision, p_author text, p_message text,
+  p_lost boolean
 ) returns jsonb language plpgsql as $$
 declare
   v_place jsonb := dure.open_place(p_place, p_forget_ms);
@@ -134,7 +136,8 @@ begin
         )
       end,
     'agents_spoke',
-      v_place->>'kind' = 'thread'
+      p_lost
+      and v_place->>'kind' = 'thread'
       and v_place->'participants' = '[]'
       and exists (
         select
@@ -167,7 +170,13 @@ declare
 begin
   update dure.places
   set next_seq = next_seq + case when v_known then 0 else 1 end,
-    active_at = clock_timestamp(), archived = false,
+    -- In a burst the index on it stays as it is, and the row in its page.
+    active_at = case
+      when active_at < clock_timestamp() - interval '1 second'
+        then clock_timestamp()
+      else active_at
+    end,
+    archived = false,
     state = coalesce(v_change->>'state', state),
     suspended_until = case
       when v_change ? 'suspend_ms'
@@ -232,28 +241,32 @@ begin
       values (v_place, m->>'author', m->>'client_id', v_id);
     end if;
   end if;
-  insert into dure.participants (place, agent)
-  select v_place, agent
-  from jsonb_array_elements_text(coalesce(p->'joins', '[]')) agent
-  on conflict do nothing;
-  insert into dure.handlings (
-    id, agent, place, message, session, rank, request, behind, not_before,
-    rests_at
-  )
-  select h.id, h.agent, v_place, v_id, h.session, h.rank, h.request,
-    h.behind,
-    clock_timestamp() + coalesce(h.wait_ms, 0) * interval '1 millisecond',
-    clock_timestamp() + h.rest_ms * interval '1 millisecond'
-  from jsonb_to_recordset(coalesce(p->'handlings', '[]')) as h(
-    id text, agent text, session text, rank text, request text, behind text,
-    wait_ms double precision, rest_ms double precision
-  )
-  on conflict do nothing;
-  perform dure.gather_more(h.session, v_id, h.rest_ms, h.most_ms)
-  from jsonb_to_recordset(coalesce(p->'handlings', '[]')) as h(
-    session text, rest_ms double precision, most_ms double precision
-  )
-  where h.rest_ms > 0;
+  if p->'joins' <> '[]' then
+    insert into dure.participants (place, agent)
+    select v_place, agent
+    from jsonb_array_elements_text(coalesce(p->'joins', '[]')) agent
+    on conflict do nothing;
+  end if;
+  if p->'handlings' <> '[]' then
+    insert into dure.handlings (
+      id, agent, place, message, session, rank, request, behind, not_before,
+      rests_at
+    )
+    select h.id, h.agent, v_place, v_id, h.session, h.rank, h.request,
+      h.behind,
+      clock_timestamp() + coalesce(h.wait_ms, 0) * interval '1 millisecond',
+      clock_timestamp() + h.rest_ms * interval '1 millisecond'
+    from jsonb_to_recordset(coalesce(p->'handlings', '[]')) as h(
+      id text, agent text, session text, rank text, request text, behind text,
+      wait_ms double precision, rest_ms double precision
+    )
+    on conflict do nothing;
+    perform dure.gather_more(h.session, v_id, h.rest_ms, h.most_ms)
+    from jsonb_to_recordset(coalesce(p->'handlings', '[]')) as h(
+      session text, rest_ms double precision, most_ms double precision
+    )
+    where h.rest_ms > 0;
+  end if;
   if v_observed is not null then
     begin
       insert into dure.observations as o (

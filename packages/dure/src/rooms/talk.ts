@@ -77,7 +77,7 @@ export interface Over {
   readonly platformId: string;
 }
 
-const MAX_WARNED = 10_000;
+const MAX_KNOWN = 10_000;
 
 /** Wakes the processes that look for work of agents. */
 export const HANDLINGS_TOPIC = "handlings";
@@ -142,8 +142,8 @@ export interface HeardResult {
  */
 export class Talk {
   readonly #setting: RoomsSetting;
-  /** Threads of which it was logged that no agent takes part; bounded, oldest out. */
-  readonly #warned = new Set<string>();
+  /** Threads that are known to have no agent; it was logged if they had. Bounded, oldest out. */
+  readonly #withoutAgents = new Set<string>();
 
   constructor(setting: RoomsSetting) {
     this.#setting = setting;
@@ -162,7 +162,8 @@ export class Talk {
     const onlyRecord = options.only === "record";
     const { isRecordOnly, ...result } = await this.#setting.database.transaction(async (tx) => {
       const { author, platformId: message } = heard;
-      const place = await this.#setting.store.openFor(tx, placeId, { author, message });
+      const seeksLost = !this.#withoutAgents.has(placeId);
+      const place = await this.#setting.store.openFor(tx, placeId, { author, message, seeksLost });
       if (!place) throw placeUnknown(placeId);
       return this.#hearIn(tx, place, heard, { agents, onlyRecord });
     });
@@ -337,13 +338,13 @@ export class Talk {
    * when an agent takes part and is lost again.
    */
   #warnOfLostRecord(place: HeardPlace, { mentions }: DecidedMessage): void {
-    if (place.kind !== "thread" || !place.hadAgents) return;
-    if (place.participants.length > 0 || mentions.length > 0) {
-      return void this.#warned.delete(place.id);
-    }
-    if (this.#warned.has(place.id)) return;
-    this.#warned.add(place.id);
-    if (this.#warned.size > MAX_WARNED) this.#warned.delete(this.#warned.values().next().value!);
+    if (place.kind !== "thread") return;
+    const known = this.#withoutAgents;
+    if (place.participants.length > 0 || mentions.length > 0) return void known.delete(place.id);
+    if (known.has(place.id)) return;
+    known.add(place.id);
+    if (known.size > MAX_KNOWN) known.delete(known.values().next().value!);
+    if (!place.hadAgents) return;
     this.#setting.logger.warn(
       { place: place.id },
       `no agent takes part in the thread ${place.name} any more: ` +

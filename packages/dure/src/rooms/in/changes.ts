@@ -26,7 +26,11 @@ export async function editMessage(
   if (!found) return;
   await database.transaction(async (tx) => {
     const { id, author } = found;
-    const place = await store.openFor(tx, found.place, { author, message: id });
+    const place = await store.openFor(tx, found.place, {
+      author,
+      message: id,
+      seeksLost: false,
+    });
     const [edited] = await tx.query<{ id: string; place: string; is_news: boolean }>(EDIT, [
       ...namesOf(message),
       text,
