@@ -109,6 +109,16 @@ export interface ChannelAdapter {
     options: { after?: string | undefined; limit: number; signal: AbortSignal },
   ): Promise<readonly InboundMessage[]>;
   /**
+   * Whether a message of a person was taken away. Rejects with a `ChannelError` where that cannot be
+   * told. Absent: what was deleted while no account was connected stays.
+   */
+  isGone?(
+    account: ChannelAccount,
+    place: PlaceAddress,
+    platformId: string,
+    options: { signal: AbortSignal },
+  ): Promise<boolean>;
+  /**
    * Lets an account hear what is said in a thread from here on, and hands on what was said before.
    * Absent: who is in a channel hears its threads.
    */

@@ -194,3 +194,83 @@ async function holdersOf({ database }: TestTeam, words: string): Promise<readonl
   );
   return rows.flatMap(({ name, held }) => (held ? [name] : []));
 }
+
+const AWAY = [
+  [
+    "discord",
+    async () => {
+      const stage = await discordPlatform();
+      const { discord, guild, places, person } = stage;
+      const found = (id: string) => discord.messages(places.general).find((one) => one.id === id)!;
+      return {
+        stage,
+        setAway: (isAway: boolean) => discord.setOutage(guild, isAway),
+        edit: (id: string, text: string) => person("민준").edit(found(id), text),
+        remove: (id: string) => person("민준").remove(found(id)),
+      };
+    },
+  ],
+  [
+    "slack",
+    async () => {
+      const stage = await slackPlatform();
+      const { slack, places, person } = stage;
+      const found = (id: string) => ({ channel: places.general.id, ts: id.split(":")[1]! });
+      return {
+        stage,
+        setAway: (isAway: boolean) => slack.setOutage(isAway),
+        edit: (id: string, text: string) => person("민준").edit(found(id), text),
+        remove: (id: string) => person("민준").remove(found(id)),
+      };
+    },
+  ],
+] as const;
+
+describe.each(AWAY)("on %s, while no account is connected", { timeout: 60_000 }, (_name, make) => {
+  test("what is edited is told to the agent, what is deleted is forgotten, all else stays", async () => {
+    const { stage, setAway, edit, remove } = await make();
+    const asked: string[] = [];
+    const ruda: Behave = ({ request }) => {
+      asked.push(JSON.stringify(request.messages));
+      return "알겠어요";
+    };
+    const team = await readyTeamOn(stage, { behave: { ruda }, gather: { restMs: 0 } });
+    const said: string[] = [];
+    for (const text of ["회의는 3시예요", "비밀번호는 1234예요", "점심은 국수예요"]) {
+      said.push(await stage.say(team, text));
+      await settled(team);
+    }
+    const [edited, deleted] = await Promise.all(said.map((id) => platformIdOf(team, id)));
+
+    setAway(true);
+    await eventually(async () => {
+      const accounts = (await team.rooms.reader.agents()).flatMap((agent) => agent.accounts);
+      expect(accounts.filter(({ state, detail }) => state === "ready" && detail === null)).toEqual(
+        [],
+      );
+    });
+    edit(edited!, "회의는 4시예요");
+    remove(deleted!);
+    setAway(false);
+    await eventually(async () => expect(await holdersOf(team, "1234")).toEqual([]));
+    await settled(team);
+    await stage.say(team, "고마워요");
+    await settled(team);
+
+    expect(asked.at(-1)).toContain("was edited since. It reads now:\\n> 회의는 4시");
+    expect(asked.at(-1)).toContain("was deleted by its author");
+    expect(await team.rooms.message(said[2]!, ANONYMOUS)).toMatchObject({
+      text: "점심은 국수예요",
+      editedAt: null,
+      deletedAt: null,
+    });
+  });
+});
+
+async function platformIdOf(team: TestTeam, message: string): Promise<string> {
+  const [row] = await team.database.query<{ platform_id: string }>(
+    { text: "select platform_id from dure.room_parts where message = $1" },
+    [message],
+  );
+  return row!.platform_id;
+}

@@ -32,7 +32,7 @@ import {
   toThreadBody,
   toWireText,
 } from "./mapping.ts";
-import { readMessages } from "./history.ts";
+import { isMessageGone, readMessages, type HistoryReader } from "./history.ts";
 import { patiently, type Patient } from "../patience.ts";
 import { channelIdOf } from "./places.ts";
 import { namedThread, searchPost, searchThread } from "./search.ts";
@@ -374,11 +374,25 @@ export class DiscordAdapter implements ChannelAdapter {
     place: PlaceAddress,
     { after, limit, signal }: { after?: string | undefined; limit: number; signal: AbortSignal },
   ): Promise<readonly InboundMessage[]> {
-    const reading = { api: this.#api(account), patient: this.#patientFor(account, place, signal) };
+    const reading = this.#reading(account, place, signal);
     const page = { channel: channelIdOf(place), after, limit, signal };
     const messages = await readMessages(reading, page);
     const botOfRole = (role: string) => this.#connections.get(account.id)?.botOfRole(role);
     return messages.flatMap((message) => toInbound(message, place, { botOfRole }) ?? []);
+  }
+
+  isGone(
+    account: ChannelAccount,
+    place: PlaceAddress,
+    id: string,
+    { signal }: { signal: AbortSignal },
+  ): Promise<boolean> {
+    const reading = this.#reading(account, place, signal);
+    return isMessageGone(reading, { channel: channelIdOf(place), id, signal });
+  }
+
+  #reading(account: ChannelAccount, place: PlaceAddress, signal: AbortSignal): HistoryReader {
+    return { api: this.#api(account), patient: this.#patientFor(account, place, signal) };
   }
 
   accountKey(agent: string): string {

@@ -4,7 +4,7 @@ import type { Patient } from "../patience.ts";
 import type { WireMessage } from "./wire-forms.ts";
 import { NEEDS } from "./permissions.ts";
 
-interface HistoryReader {
+export interface HistoryReader {
   readonly api: AccountApi;
   readonly patient: Patient;
 }
@@ -45,18 +45,28 @@ async function ensureReadable(
   if (last == null || (after !== undefined && BigInt(last) <= BigInt(after))) return;
   // The last message may have been deleted; reading it tells which of the two
   // it is.
+  await isMessageGone({ api, patient }, { channel, id: last, signal });
+}
+
+/** Whether a message is not there any more; throws where it may not be read. */
+export async function isMessageGone(
+  { api, patient }: HistoryReader,
+  { channel, id, signal }: { channel: string; id: string; signal: AbortSignal },
+): Promise<boolean> {
   try {
     await patient(() =>
       api.request({
         method: "GET",
-        route: `/channels/${channel}/messages/${last}`,
+        route: `/channels/${channel}/messages/${id}`,
         doing: "read messages",
         channel,
         needs: NEEDS.read,
         signal,
       }),
     );
+    return false;
   } catch (error) {
     if (!(error instanceof ChannelError) || error.failure !== "not-found") throw error;
+    return true;
   }
 }

@@ -49,6 +49,8 @@ export interface ReadFrom {
   readonly threadTs?: string | undefined;
   /** Behind this `ts`; absent: the newest. */
   readonly after?: string | undefined;
+  /** The message with this `ts` alone, and the root of its thread. */
+  readonly at?: string | undefined;
   readonly limit: number;
   readonly signal: AbortSignal;
 }
@@ -183,7 +185,7 @@ export class AppApi {
 
   /** One page as the platform gives it. */
   async page(
-    { channel, threadTs, after, limit, signal }: ReadFrom,
+    { channel, threadTs, after, at, limit, signal }: ReadFrom,
     cursor?: string,
   ): Promise<{ messages: readonly SlackWireMessage[]; next: string | undefined }> {
     const { messages, response_metadata } = await this.call({
@@ -191,7 +193,9 @@ export class AppApi {
       args: {
         channel,
         ts: threadTs,
-        oldest: after,
+        oldest: at ?? after,
+        latest: at,
+        inclusive: at === undefined ? undefined : true,
         limit: Math.min(PAGE, limit),
         cursor,
         include_all_metadata: true,

@@ -107,6 +107,13 @@ export class Reader {
     return inbound;
   }
 
+  /** Whether a message is not there any more; a stone above the replies of a root is none. */
+  async isGone(place: PlaceAddress, ts: string, signal: AbortSignal): Promise<boolean> {
+    const from = { channel: place.channel, threadTs: threadTsOf(place), at: ts, limit: 10, signal };
+    const { messages } = await patiently(this.#clock, signal, () => this.api.page(from));
+    return !messages.some((one) => one.ts === ts && isWritten(one));
+  }
+
   /** The root of the thread in which a message stands; undefined: in the channel, or gone. */
   async rootOf(channel: string, ts: string, signal: AbortSignal): Promise<string | undefined> {
     const { messages } = await patiently(this.#clock, signal, () =>

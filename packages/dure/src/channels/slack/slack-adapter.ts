@@ -302,6 +302,15 @@ export class SlackAdapter implements ChannelAdapter {
     return this.#app(account).reader.readSince(place, options);
   }
 
+  isGone(
+    account: ChannelAccount,
+    place: PlaceAddress,
+    platformId: string,
+    { signal }: { signal: AbortSignal },
+  ): Promise<boolean> {
+    return this.#app(account).reader.isGone(place, tsOf(platformId), signal);
+  }
+
   threadsInUse(account: ChannelAccount): readonly ThreadInUse[] {
     return this.#app(account).connection.threadsInUse();
   }

@@ -5,9 +5,11 @@ import {
   ChannelError,
   type ChannelAccount,
   type ChannelAdapter,
+  type ChannelPort,
   type InboundMessage,
   type ThreadInUse,
 } from "../channel-adapter.ts";
+import { ChangedMeanwhile } from "./changed-meanwhile.ts";
 import type { UnreadablePlaceReports } from "./unreadable-places.ts";
 import { noticeAuthor } from "../directory.ts";
 import type { IncomingPlaces } from "./platform-places.ts";
@@ -31,6 +33,7 @@ export class CatchUp {
   readonly #places: IncomingPlaces;
   readonly #unreadable: UnreadablePlaceReports;
   readonly #receive: Receive;
+  readonly #changed: ChangedMeanwhile;
   readonly #signal: AbortSignal;
   /**
    * By `agent@place`: when the last line about missed calls was given, milliseconds since the
@@ -52,6 +55,9 @@ export class CatchUp {
       places: IncomingPlaces;
       deaf: UnreadablePlaceReports;
       receive: Receive;
+      port: Pick<ChannelPort, "edited" | "deleted">;
+      /** A text as it would be stored. Undefined: it cannot be. */
+      wordsOf: (message: InboundMessage) => string | undefined;
       signal: AbortSignal;
     },
   ) {
@@ -61,6 +67,7 @@ export class CatchUp {
     this.#places = parts.places;
     this.#unreadable = parts.deaf;
     this.#receive = parts.receive;
+    this.#changed = new ChangedMeanwhile(setting, parts);
     this.#signal = parts.signal;
   }
 
@@ -176,6 +183,7 @@ export class CatchUp {
   }
 
   async #readGap(account: ChannelAccount, place: Place, { id, last }: Unread): Promise<void> {
+    await this.#changed.hear(account, place);
     const { messages: missed, isCut } = await this.#missedIn(account, place, last);
     if (isCut) await this.#tellCut(account, place);
     let unheeded: number | undefined;

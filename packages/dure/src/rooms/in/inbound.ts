@@ -66,6 +66,11 @@ export class Inbound implements ChannelPort {
       places: this.#places,
       deaf: this.#unreadable,
       receive: (account, message) => this.#receive(account, message),
+      port: this,
+      wordsOf: (message) => {
+        const checked = checkText(textOf(message));
+        return checked.ok ? this.#inOurWords(checked.text) : undefined;
+      },
       signal: this.#over.signal,
     });
   }
