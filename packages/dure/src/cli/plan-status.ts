@@ -252,6 +252,7 @@ function deliveryLines(
   return [
     ...(published ? [words.published(published.branch, published.remote)] : []),
     ...(merged ? [words.mergedInto(said(merged))] : []),
+    ...(merged?.solved ? [words.solved(merged.solved)] : []),
     ...(undone ? [words.undone(said(undone))] : []),
     ...(supersededBy === null ? [] : [words.superseded(supersededBy)]),
   ];

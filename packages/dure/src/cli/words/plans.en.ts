@@ -233,6 +233,10 @@ export const PLANS_EN = {
     missing: (port: string, because: string) => `missing: ${port}: ${because}`,
     branch: (branch: string) => `branch: ${branch}`,
     mergedInto: ({ target, commit, at }: BranchMove) => `merged into ${target}: ${commit}, ${at}`,
+    solved: ({ by, files }: { readonly by: string; readonly files: readonly string[] }) => {
+      const who = by === "orchestrator" ? "the orchestrator" : by;
+      return `both had changed ${files.join(", ")}; decided by ${who}`;
+    },
     undone: ({ target, commit, at }: BranchMove) => `undone in ${target}: ${commit}, ${at}`,
     published: (branch: string, remote: string) => `published: ${branch} at ${remote}`,
     superseded: (run: string) => `a later run of this plan has succeeded: ${run}`,

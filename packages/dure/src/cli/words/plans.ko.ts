@@ -295,6 +295,10 @@ export const PLANS_KO: PlansWords = {
     missing: (port, because) => `빠진 포트 ${port}: ${because}`,
     branch: (branch) => `브랜치: ${branch}`,
     mergedInto: ({ target, commit, at }) => `${target} 브랜치에 합침: ${commit}, ${at}`,
+    solved: ({ by, files }) => {
+      const who = by === "orchestrator" ? "조율 담당" : by;
+      return `양쪽이 함께 바꾼 파일: ${files.join(", ")} (정한 쪽: ${who})`;
+    },
     undone: ({ target, commit, at }) => `${target} 브랜치에서 되돌림: ${commit}, ${at}`,
     published: (branch, remote) => `푸시함: ${remote}의 ${branch}`,
     superseded: (run) => `이 계획의 다음 실행이 성공했어요: ${run}`,
