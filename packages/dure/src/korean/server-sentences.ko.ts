@@ -146,12 +146,12 @@ export const SENTENCES_KO: readonly SentenceForm[] = [
     "이 저장소는 커밋마다 사람이 승인해서, 다른 파일을 대신 합치지 않아요. 직접 합쳐 주세요. 그 뒤에 확인하려면: `{0}`",
   ],
   [
-    "Answer {0} (dure escalations show {1}), then merge it again: {2}. Nothing was changed.",
-    "질문 {0}에 답하고(`dure escalations show {1}`) 다시 합쳐 주세요: `{2}`. 바뀐 것은 없어요.",
+    "Answer {0} (dure escalations show {1}). Then: {2}",
+    "질문 {0}에 답하고(`dure escalations show {1}`) 다시 합쳐 주세요: `{2}`",
   ],
   [
-    "Merge the result branch by hand (git merge) on {0}, as you said. Nothing was changed.",
-    "정하신 대로 {0} 브랜치에서 직접 합쳐 주세요(`git merge`). 바뀐 것은 없어요.",
+    "As you said, merge the result branch by hand (git merge) on {0}.",
+    "정하신 대로 {0} 브랜치에서 직접 합쳐 주세요(`git merge`).",
   ],
   ["Give the file to one of them.", "그 파일을 한 포트에만 맡겨 주세요."],
 

@@ -247,20 +247,30 @@ function commandOf({ id }: PlanRun, target: string): string {
 function conflictAsked(
   { run, target }: ConflictingMerge,
   files: readonly string[],
-  escalation: string,
+  question: string,
 ): DureError {
-  const next = `then merge it again: ${commandOf(run, target)}.`;
-  return new DureError("MERGE_CONFLICT", sameLines(target, files), {
-    class: "conflict",
-    hint: `Answer ${escalation} (dure escalations show ${escalation}), ${next} Nothing was changed.`,
-    details: { files, escalation },
-  });
+  const again = commandOf(run, target);
+  const some = namesOf(files);
+  return new DureError(
+    "MERGE_CONFLICT",
+    `The result and ${target} changed the same lines: ${some}.`,
+    {
+      class: "conflict",
+      hint: `Answer ${question} (dure escalations show ${question}). Then: ${again}`,
+      details: { files, escalation: question },
+    },
+  );
 }
 
 function conflictByHand({ target }: ConflictingMerge, files: readonly string[]): DureError {
-  return new DureError("MERGE_CONFLICT", sameLines(target, files), {
-    class: "conflict",
-    hint: `Merge the result branch by hand (git merge) on ${target}, as you said. Nothing was changed.`,
-    details: { files },
-  });
+  const some = namesOf(files);
+  return new DureError(
+    "MERGE_CONFLICT",
+    `The result and ${target} changed the same lines: ${some}.`,
+    {
+      class: "conflict",
+      hint: `As you said, merge the result branch by hand (git merge) on ${target}.`,
+      details: { files },
+    },
+  );
 }
