@@ -19,7 +19,8 @@ export interface TaskGround {
 
 /**
  * The repository that a person names, else the checkout in which they stand, unless it holds the
- * team's own folder. Throws `PROJECT_INVALID`, `BASE_UNKNOWN`.
+ * team's own folder. Throws `PROJECT_INVALID`, `BASE_UNKNOWN`, `REPOSITORY_EMPTY`,
+ * `REPOSITORY_PARTIAL`.
  *
  * @param at.here the person's own folder
  */
@@ -39,13 +40,20 @@ export async function groundOf(
   return { repository: repo ?? opened.root, project: await readProject(opened, commit, {}) };
 }
 
+/** What is wrong with the checkout in which a person stands: no other one is taken instead. */
+const THEIRS: ReadonlySet<string> = new Set([
+  "PROJECT_INVALID",
+  "REPOSITORY_EMPTY",
+  "REPOSITORY_PARTIAL",
+]);
+
 /** Undefined: it is none; where one was named the server says what is wrong with it. */
 async function checkoutAt(folder: string): Promise<Repository | undefined> {
   try {
     return await Repository.open(folder, { git: new Git({ env: childEnvironment({}) }) });
   } catch (error) {
-    if (error instanceof DureError && codeOf(error) !== "PROJECT_INVALID") return undefined;
-    throw error;
+    if (THEIRS.has(codeOf(error) ?? "") || !(error instanceof DureError)) throw error;
+    return undefined;
   }
 }
 
