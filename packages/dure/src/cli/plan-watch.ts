@@ -33,7 +33,7 @@ export function watching(output: Output): RunWatch {
 }
 
 /** A line per event. */
-class Lines implements RunWatch {
+export class Lines implements RunWatch {
   readonly #output: Output;
   #isBegun = false;
 

@@ -15,6 +15,8 @@ export interface TaskGround {
   readonly repository: string | undefined;
   /** What its files say; undefined: they cannot be read from here. */
   readonly project: Project | undefined;
+  /** Reads the paths of its files. */
+  readonly paths?: (() => Promise<readonly string[]>) | undefined;
 }
 
 /**
@@ -37,7 +39,11 @@ export async function groundOf(
   if (repo === undefined && holdsTeam) return { repository: undefined, project: undefined };
 
   const commit = await opened.resolve(base ?? "HEAD");
-  return { repository: repo ?? opened.root, project: await readProject(opened, commit, {}) };
+  const paths = async (): Promise<readonly string[]> =>
+    (await opened.listFiles(commit)).map((file) => file.path);
+  const project = await readProject(opened, commit, {});
+
+  return { repository: repo ?? opened.root, project, paths };
 }
 
 /** What is wrong with the checkout in which a person stands: no other one is taken instead. */
@@ -79,11 +85,18 @@ export function scopeOf(
   readonly acceptance: string;
 } {
   const owns = said.own ?? project?.own;
-  const acceptance = said.accept ?? project?.acceptance;
   if (owns === undefined) throw missing("--own", "own: [src/**]");
-  if (acceptance === undefined) throw missing("--accept", "acceptance: npm test");
+  const acceptance = acceptanceOf(said.accept, project);
 
   return { owns, acceptance, tests: said.test ?? (said.own ? [] : (project?.tests ?? [])) };
+}
+
+/** Throws `USAGE`. */
+export function acceptanceOf(said: string | undefined, project: Project | undefined): string {
+  const acceptance = said ?? project?.acceptance;
+  if (acceptance === undefined) throw missing("--accept", "acceptance: npm test");
+
+  return acceptance;
 }
 
 function missing(option: string, key: string): DureError {
