@@ -17,15 +17,15 @@ const HANGUL: Readonly<Record<string, string>> = { ㅛ: "y", ㅜ: "n", ㄷ: "e" 
 
 /**
  * Asks for one key, without Enter; Enter itself is `y`. `left`: the person has gone (ctrl-C, ctrl-D).
- * `nobody`: no person is there, and nothing was asked.
+ * `absent`: no person is there, and nothing was asked.
  */
 export async function keyAt<Key extends string>(
   output: Output,
   question: string,
   keys: readonly Key[],
-): Promise<Key | "left" | "nobody"> {
+): Promise<Key | "left" | "absent"> {
   const { stdin, stdout } = output.streams;
-  if (!isTerminal(stdin) || !output.isTerminal) return "nobody";
+  if (!isTerminal(stdin) || !output.isTerminal) return "absent";
 
   output.write(`${question} `);
   const { promise, resolve } = Promise.withResolvers<Key | "left">();

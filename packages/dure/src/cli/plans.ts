@@ -270,7 +270,7 @@ export async function watchRun(
     const { plans: words, reason } = output.words;
     const because = ended.because ? reason(ended.because) : words.run.stands[ended.status];
     output.line(`${ended.plan} ${words.runStatus(ended.status)}: ${because}`);
-    printReport(ended, output);
+    printReport(ended, output, view);
 
     return ended.status === "success" ? EXIT.ok : EXIT.failed;
   } catch (error) {

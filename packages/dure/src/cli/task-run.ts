@@ -28,7 +28,7 @@ export async function askOwn(
   if (guess === undefined) return undefined;
   const { task: text } = output.words.plans;
   const key = await keyAt(output, text.guess(guess), ["y", "n", "e"]);
-  if (key === "nobody") throw unconfirmed(guess);
+  if (key === "absent") throw unconfirmed(guess);
   if (key === "y") return guess.own;
   if (key !== "e") return "left";
   const person = personAt(output);
@@ -99,4 +99,4 @@ async function mergeNow(id: string, isLocal: boolean, command: PlansCommand): Pr
 }
 
 /** What of the options of a command leads to its team. */
-export type TeamOptions = CommonOptions & { readonly local?: true };
+export type TaskTeamOptions = CommonOptions & { readonly local?: true };

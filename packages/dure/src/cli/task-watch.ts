@@ -11,6 +11,8 @@ const LOOK_EVERY_MS = 1_000;
 const MAX_LINES = 6;
 /** Columns of a line where no terminal says how wide it is. */
 const COLUMNS = 200;
+/** What a person said themselves, or events tell. */
+const TOLD: ReadonlySet<string> = new Set(["prompt", "end"]);
 /** Of a task. */
 const PORT = "task";
 
@@ -19,6 +21,7 @@ const PORT = "task";
  * none that is drawn again. Nothing with `--json`, which has the events.
  */
 export class TaskWatch implements RunWatch {
+  readonly asksMerge = true;
   readonly #client: DureClient;
   readonly #output: Output;
   readonly #lines: Lines;
@@ -67,7 +70,8 @@ export class TaskWatch implements RunWatch {
         const page = await this.#client.plans.transcript(this.#run!, PORT, { after: this.#after });
         this.#after = page.next;
         hasMore = page.hasMore;
-        for (const line of page.lines) if (line.kind !== "prompt") this.#say(transcriptWords(line));
+        const said = page.lines.filter(({ kind }) => !TOLD.has(kind));
+        for (const line of said) this.#say(transcriptWords(line));
       }
     } catch (error) {
       this.#output.note(codeOf(error) ?? String(error));
@@ -85,7 +89,7 @@ export class TaskWatch implements RunWatch {
 }
 
 /** As much of a line as fits into columns. Pure. */
-export function cutTo(line: string, columns: number): string {
+function cutTo(line: string, columns: number): string {
   if (displayWidth(line) <= columns) return line;
   let cut = "";
   let width = 0;

@@ -45,7 +45,6 @@ test("a person accepts what may be changed by one key, looks on, and merges by o
     ],
   );
 
-  console.log(shown);
   expect(exitCode, shown).toBe(0);
   expect(shown).toContain("Subtracted what was sold.");
   expect(shown).toContain("modified  src/stock/stock.mjs");
@@ -69,7 +68,6 @@ test("a guess is edited in Korean, and the result stays on its branch by the key
     ],
   );
 
-  console.log(shown);
   expect(exitCode, shown).toBe(0);
   expect(shown).toContain("나중에 합치려면: dure plan merge run_");
   const { plan } = await at.runs.runs.get(/run_\w+/.exec(shown)![0]);

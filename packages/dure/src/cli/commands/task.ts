@@ -5,7 +5,7 @@ import { DureError } from "../../kernel/errors.ts";
 import type { TaskWorker } from "../task.ts";
 import { EXIT, type ExitCode } from "../output.ts";
 import type { PlansCommand } from "../plans.ts";
-import type { TeamOptions } from "../task-run.ts";
+import type { TaskTeamOptions } from "../task-run.ts";
 import type { CommandContext, CommandSpec, CommonOptions } from "./command.ts";
 import { clientCommand } from "./command-input.ts";
 import { optional, repositoryFrom, wholeNumber } from "./values.ts";
@@ -18,7 +18,7 @@ export interface WorkerOptions {
   readonly worker?: string | undefined;
 }
 
-interface TaskOptions extends TeamOptions, WorkerOptions {
+interface TaskOptions extends TaskTeamOptions, WorkerOptions {
   readonly own?: readonly string[];
   readonly test?: readonly string[];
   readonly accept?: string;
@@ -43,7 +43,7 @@ const undo: CommandSpec = {
     command
       .option("--repo <path>", "the repository, by name or path", repositoryFrom)
       .option(...LOCAL),
-  run: (context) => async (options: TeamOptions & { readonly repo?: string }) => {
+  run: (context) => async (options: TaskTeamOptions & { readonly repo?: string }) => {
     const { groundOf } = await import("../task-ground.ts");
     const { undoTask } = await import("../plan-orders.ts");
     const at = { here: process.cwd(), team: options.dir };
@@ -131,7 +131,7 @@ export function declareWorker(command: Command): Command {
 /** Works with the server of a team, or with one of its own, which ends with the work. */
 async function atTeam(
   context: CommandContext,
-  options: TeamOptions,
+  options: TaskTeamOptions,
   work: (command: PlansCommand) => Promise<ExitCode>,
 ): Promise<ExitCode> {
   if (options.local !== true) return work(await taskServer(context, options));

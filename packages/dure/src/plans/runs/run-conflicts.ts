@@ -164,16 +164,16 @@ export class RunConflicts {
 }
 
 /** How a conflict is solved. */
-interface Way extends Pick<MovedConflict, "hint" | "takes"> {
+interface SolvingWay extends Pick<MovedConflict, "hint" | "takes"> {
   readonly by: string;
   /** The answer that lets the orchestrator try again. */
   readonly again?: string | undefined;
 }
 
-const FIRST: Way = { by: ORCHESTRATOR };
+const FIRST: SolvingWay = { by: ORCHESTRATOR };
 
 /** As a question was answered; undefined: a person does it by hand. Pure. */
-function wayOf({ id, status, resolution, ...answered }: Escalation): Way | undefined {
+function wayOf({ id, status, resolution, ...answered }: Escalation): SolvingWay | undefined {
   if (status !== "resolved" || resolution === null) return undefined;
   const { value, note } = resolution;
   if (value === "solve") return { by: ORCHESTRATOR, again: id, hint: note || undefined };

@@ -56,7 +56,7 @@ export function workshopIn(folder: string): Workshop {
 }
 
 /** Whether a program of this machine is there. */
-export function has(program: string, ...args: readonly string[]): boolean {
+function has(program: string, ...args: readonly string[]): boolean {
   try {
     execFileSync(program, args, { stdio: "ignore" });
     return true;
