@@ -78,7 +78,11 @@ function Delivered({ run: { report, supersededBy } }: { run: RunDetail }): React
 
   return (
     <>
-      {merged && <p className="small note good">{words.mergedAt(...said(merged))}</p>}
+      {merged && (
+        <p className="small note good">
+          {words.mergedAt(...said(merged))} {merged.solved && words.solved(merged.solved)}
+        </p>
+      )}
       {undone && <p className="small note">{words.undoneAt(...said(undone))}</p>}
       {supersededBy !== null && (
         <p className="small note">
@@ -490,14 +494,14 @@ function MergeButtons({
 
 function Merged({ outcome }: { outcome: MergeOutcome }): ReactNode {
   const words = useText().plans.run;
-  const { kind, target, commit, updated } = outcome;
+  const { kind, target, commit, updated, solved } = outcome;
 
   return (
     <p className="run-merged row top note good" role="status">
       <IconGitMerge size={16} aria-hidden />
       <span>
         {words.mergedInto(words.merged[kind] ?? kind, target, commit.slice(0, 10))}{" "}
-        {updated !== null && words.mergedFiles(updated)}
+        {updated !== null && words.mergedFiles(updated)} {solved && words.solved(solved)}
       </span>
     </p>
   );

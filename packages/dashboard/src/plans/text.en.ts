@@ -305,6 +305,10 @@ export const en: PlansText = {
     extendDo: "Give them",
     merged: { merged: "merged", "fast-forward": "moved forward", already: "has it already" },
     mergedInto: (what, target, commit) => `${target}: ${what} (${commit}).`,
+    solved: ({ by, files }) =>
+      by === "orchestrator"
+        ? `Both had changed ${files.join(", ")}: the orchestrator wrote it once.`
+        : `Both had changed ${files.join(", ")}: ${by} decided.`,
     mergedFiles: (folder) => `The files in ${folder} came along.`,
     deliveries: {
       kept: "on its branch",

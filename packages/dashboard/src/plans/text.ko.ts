@@ -332,6 +332,10 @@ export const ko = {
       already: "이미 들어 있어요",
     } as Readonly<Record<string, string>>,
     mergedInto: (what: string, target: string, commit: string) => `${target}: ${what} (${commit}).`,
+    solved: ({ by, files }: { readonly by: string; readonly files: readonly string[] }) =>
+      by === "orchestrator"
+        ? `양쪽이 함께 바꾼 ${files.join(", ")} 파일은 조율 담당이 하나로 썼어요.`
+        : `양쪽이 함께 바꾼 ${files.join(", ")} 파일은 ${by} 님이 정했어요.`,
     mergedFiles: (folder: string) => `${folder}의 파일도 함께 바뀌었어요.`,
     deliveries: {
       kept: "브랜치에 있음",

@@ -1,10 +1,8 @@
 import { mkdir, mkdtemp, readdir, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { PassThrough } from "node:stream";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import type { Streams } from "./output.ts";
-import { main } from "./program.ts";
+import { atTerminal as terminalWith } from "./test-terminal.ts";
 
 /** `dure init` before a person at a terminal. */
 
@@ -21,29 +19,9 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** A terminal on which these keys are pressed, each after some words have been read. */
-async function atTerminal(
-  args: readonly string[],
-  presses: readonly (readonly [string, string])[],
-) {
-  const left = [...presses];
-  let shown = "";
-  let readTo = 0;
-  const stdin = Object.assign(new PassThrough(), { isTTY: true, setRawMode: () => stdin });
-  const hear = (part: Buffer): void => {
-    shown += part.toString();
-    const [words, keys] = left[0] ?? [];
-    if (words === undefined || keys === undefined || !shown.includes(words, readTo)) return;
-    left.shift();
-    readTo = shown.length;
-    setImmediate(() => stdin.write(keys));
-  };
-  const screen = () => Object.assign(new PassThrough().on("data", hear), { isTTY: true });
-  const streams = { stdin, stdout: screen(), stderr: screen() } as unknown as Streams;
-
-  const exitCode = await main(["init", ...args], streams);
-  return { exitCode, shown };
-}
+/** `dure init` on a terminal. */
+const atTerminal = (args: readonly string[], presses: readonly (readonly [string, string])[]) =>
+  terminalWith(["init", ...args], presses);
 
 const CTRL_C = "\u0003";
 

@@ -12,6 +12,43 @@ export interface Person {
   readonly close: () => void;
 }
 
+/** On a keyboard that is set to Hangul the same keys say these. */
+const HANGUL: Readonly<Record<string, string>> = { ㅛ: "y", ㅜ: "n", ㄷ: "e" };
+
+/**
+ * Asks for one key, without Enter; Enter itself is `y`. `left`: the person has gone (ctrl-C, ctrl-D).
+ * `absent`: no person is there, and nothing was asked.
+ */
+export async function keyAt<Key extends string>(
+  output: Output,
+  question: string,
+  keys: readonly Key[],
+): Promise<Key | "left" | "absent"> {
+  const { stdin, stdout } = output.streams;
+  if (!isTerminal(stdin) || !output.isTerminal) return "absent";
+
+  output.write(`${question} `);
+  const { promise, resolve } = Promise.withResolvers<Key | "left">();
+  const hear = (part: Buffer | string): void => {
+    const pressed = String(part).toLowerCase();
+    const key = /[\r\n]/.test(pressed) ? "y" : (HANGUL[pressed] ?? pressed);
+    if (/[\u0003\u0004\u001b]/.test(pressed)) resolve("left");
+    else if ((keys as readonly string[]).includes(key)) resolve(key as Key);
+  };
+  const gone = (): void => resolve("left");
+  stdin.setRawMode(true);
+  stdin.on("data", hear).once("end", gone).resume();
+  try {
+    const key = await promise;
+    stdout.write(key === "left" ? "\n" : `${key}\n`);
+
+    return key;
+  } finally {
+    stdin.off("data", hear).off("end", gone).pause();
+    stdin.setRawMode(false);
+  }
+}
+
 /** Asks on the terminal; undefined: no person is there. */
 export function personAt(output: Output): Person | undefined {
   const { stdin, stdout } = output.streams;

@@ -21,7 +21,7 @@ export async function showTranscript(
       if (before === undefined || isOtherStep(before, line)) {
         output.line(output.colors.bold(words.head(line.member ?? port, line.try)));
       }
-      for (const text of wordsOf(line)) output.line(text);
+      for (const text of transcriptWords(line)) output.line(text);
       before = line;
     }
     all.push(...page.lines);
@@ -38,7 +38,7 @@ function isOtherStep(one: TranscriptLine, other: TranscriptLine): boolean {
 }
 
 /** A line as people read it: what it is, then its text. Pure. */
-function wordsOf({ kind, title, text, status }: TranscriptLine): readonly string[] {
+export function transcriptWords({ kind, title, text, status }: TranscriptLine): readonly string[] {
   const ended = status === undefined || status === title ? "" : ` (${status})`;
   const head = `[${kind}]${title === "" ? "" : ` ${title}`}${ended}`;
   const shown = text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text;

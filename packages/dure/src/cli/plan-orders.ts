@@ -143,6 +143,7 @@ export async function mergeRun(
   const { kind, target, updated: folder } = merged;
   const commit = merged.commit.slice(0, 12);
   output.line(words.merged(id, { kind, target, commit, folder }));
+  if (merged.solved) output.line(output.words.plans.status.solved(merged.solved));
   output.result(merged);
 
   return EXIT.ok;

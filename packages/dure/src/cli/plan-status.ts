@@ -198,7 +198,11 @@ function noteOf(
 }
 
 /** The outcome, and possible next steps. */
-export function printReport(run: RunDetail, output: Output): void {
+export function printReport(
+  run: RunDetail,
+  output: Output,
+  { asksMerge = false }: { readonly asksMerge?: boolean | undefined } = {},
+): void {
   const { report } = run;
   if (!report || !isRunOver(run.status)) return;
 
@@ -220,21 +224,23 @@ export function printReport(run: RunDetail, output: Output): void {
     output.line(words.missing(port, reason(because)));
     if (because.hint !== undefined) output.line(`  ${said(because.hint)}`);
   }
-  printDelivery(run, output);
+  printDelivery(run, output, asksMerge);
 
   const failed =
     run.status === "cancelled" ? undefined : run.ports.find(({ status }) => status === "failed");
   if (failed) output.note(words.tryAgain(run.id, failed.id));
 }
 
-/** Where the result is, and what can be done with it. */
-function printDelivery(run: RunDetail, output: Output): void {
+/** Where the result is, and what can be done with it, unless that is asked next. */
+function printDelivery(run: RunDetail, output: Output, asksMerge: boolean): void {
   const { status: words } = output.words.plans;
   const branch = run.report?.branch;
   if (branch !== undefined) output.line(words.branch(branch));
   for (const line of deliveryLines(run, words)) output.line(line);
   if (run.delivery === "merged") output.note(words.undo(run.id));
-  else if (branch !== undefined && run.delivery !== "undone") output.note(words.takeOver(run.id));
+  else if (branch !== undefined && run.delivery !== "undone" && !asksMerge) {
+    output.note(words.takeOver(run.id));
+  }
 }
 
 /** What became of the result. Pure. */
@@ -252,6 +258,7 @@ function deliveryLines(
   return [
     ...(published ? [words.published(published.branch, published.remote)] : []),
     ...(merged ? [words.mergedInto(said(merged))] : []),
+    ...(merged?.solved ? [words.solved(merged.solved)] : []),
     ...(undone ? [words.undone(said(undone))] : []),
     ...(supersededBy === null ? [] : [words.superseded(supersededBy)]),
   ];

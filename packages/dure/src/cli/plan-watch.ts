@@ -6,6 +6,8 @@ import type { CliWords } from "./words/words.ts";
 
 /** Shows a run to its reader while it goes on. */
 export interface RunWatch {
+  /** What becomes of the result is asked afterwards. */
+  readonly asksMerge?: boolean | undefined;
   /** How it stands. Called again, it is how it stands now. */
   begin(run: RunDetail): void;
   event(event: PlatformEvent): void;
@@ -33,7 +35,7 @@ export function watching(output: Output): RunWatch {
 }
 
 /** A line per event. */
-class Lines implements RunWatch {
+export class Lines implements RunWatch {
   readonly #output: Output;
   #isBegun = false;
 

@@ -12,7 +12,7 @@ import type {
 import { DureError, isAbort, messageOf } from "../kernel/errors.ts";
 import { planProblemText } from "./plan-check.ts";
 import { EXIT, momentOf, type ExitCode, type Output } from "./output.ts";
-import { watching } from "./plan-watch.ts";
+import { watching, type RunWatch } from "./plan-watch.ts";
 import { leavingOf, showLeaving } from "./plan-leaving.ts";
 import { printReport } from "./plan-status.ts";
 
@@ -171,9 +171,10 @@ export async function runPlan(
   request: RunRequest,
   how: { dryRun: boolean; follow: boolean; key: string | undefined },
   command: PlansCommand,
+  watch: (run: string) => Promise<ExitCode> = (run) => watchRun(run, command),
 ): Promise<ExitCode> {
   try {
-    return await begin(request, how, command);
+    return await begin(request, how, command, watch);
   } catch (error) {
     if (error instanceof DureError && error.code === "PLAN_INVALID") {
       const { output } = command;
@@ -193,9 +194,9 @@ function problemsIn({ details }: DureError): readonly PlanProblem[] {
 async function begin(
   request: RunRequest,
   how: { dryRun: boolean; follow: boolean; key: string | undefined },
-  command: PlansCommand,
+  { client, output }: PlansCommand,
+  watch: (run: string) => Promise<ExitCode>,
 ): Promise<ExitCode> {
-  const { client, output } = command;
   if (how.dryRun) {
     const view = await client.plans.dryRun(request);
     printView(view, output);
@@ -209,7 +210,7 @@ async function begin(
 
   if (how.follow) {
     output.note(run.id);
-    return watchRun(run.id, command);
+    return watch(run.id);
   }
 
   output.line(run.id);
@@ -248,12 +249,15 @@ export async function listRuns(
 }
 
 /** A run as it stands, then what happens, to its end; 1 unless that is success. */
-export async function watchRun(id: string, { client, output }: PlansCommand): Promise<ExitCode> {
+export async function watchRun(
+  id: string,
+  { client, output }: PlansCommand,
+  view: RunWatch = watching(output),
+): Promise<ExitCode> {
   const over = new AbortController();
   const interrupted = (): void => over.abort();
   process.once("SIGINT", interrupted);
   process.once("SIGTERM", interrupted);
-  const view = watching(output);
 
   try {
     for await (const news of client.plans.stream(id, { signal: over.signal })) {
@@ -266,7 +270,7 @@ export async function watchRun(id: string, { client, output }: PlansCommand): Pr
     const { plans: words, reason } = output.words;
     const because = ended.because ? reason(ended.because) : words.run.stands[ended.status];
     output.line(`${ended.plan} ${words.runStatus(ended.status)}: ${because}`);
-    printReport(ended, output);
+    printReport(ended, output, view);
 
     return ended.status === "success" ? EXIT.ok : EXIT.failed;
   } catch (error) {

@@ -13,8 +13,8 @@ import { EXIT, isTerminal, type ExitCode, type Output } from "./output.ts";
 import type { CliWords } from "./words/words.ts";
 import { readFileSync } from "node:fs";
 
-/** npm sets it for what a script or `npx` runs. */
-const STARTED_BY_NPM = "npm_lifecycle_event";
+/** npm sets it for what a script or `npx` runs: what it names ends with its parent. */
+export const STARTED_BY_NPM = "npm_lifecycle_event";
 /**
  * A second signal within this time is the first one again, milliseconds: a signal to a whole group
  * of processes reaches this one directly and through its parent.

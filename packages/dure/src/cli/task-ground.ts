@@ -15,11 +15,14 @@ export interface TaskGround {
   readonly repository: string | undefined;
   /** What its files say; undefined: they cannot be read from here. */
   readonly project: Project | undefined;
+  /** Reads the paths of its files. */
+  readonly paths?: (() => Promise<readonly string[]>) | undefined;
 }
 
 /**
  * The repository that a person names, else the checkout in which they stand, unless it holds the
- * team's own folder. Throws `PROJECT_INVALID`, `BASE_UNKNOWN`.
+ * team's own folder. Throws `PROJECT_INVALID`, `BASE_UNKNOWN`, `REPOSITORY_EMPTY`,
+ * `REPOSITORY_PARTIAL`.
  *
  * @param at.here the person's own folder
  */
@@ -36,16 +39,27 @@ export async function groundOf(
   if (repo === undefined && holdsTeam) return { repository: undefined, project: undefined };
 
   const commit = await opened.resolve(base ?? "HEAD");
-  return { repository: repo ?? opened.root, project: await readProject(opened, commit, {}) };
+  const paths = async (): Promise<readonly string[]> =>
+    (await opened.listFiles(commit)).map((file) => file.path);
+  const project = await readProject(opened, commit, {});
+
+  return { repository: repo ?? opened.root, project, paths };
 }
+
+/** What is wrong with the checkout in which a person stands: no other one is taken instead. */
+const THEIRS: ReadonlySet<string> = new Set([
+  "PROJECT_INVALID",
+  "REPOSITORY_EMPTY",
+  "REPOSITORY_PARTIAL",
+]);
 
 /** Undefined: it is none; where one was named the server says what is wrong with it. */
 async function checkoutAt(folder: string): Promise<Repository | undefined> {
   try {
     return await Repository.open(folder, { git: new Git({ env: childEnvironment({}) }) });
   } catch (error) {
-    if (error instanceof DureError && codeOf(error) !== "PROJECT_INVALID") return undefined;
-    throw error;
+    if (THEIRS.has(codeOf(error) ?? "") || !(error instanceof DureError)) throw error;
+    return undefined;
   }
 }
 
@@ -71,11 +85,18 @@ export function scopeOf(
   readonly acceptance: string;
 } {
   const owns = said.own ?? project?.own;
-  const acceptance = said.accept ?? project?.acceptance;
   if (owns === undefined) throw missing("--own", "own: [src/**]");
-  if (acceptance === undefined) throw missing("--accept", "acceptance: npm test");
+  const acceptance = acceptanceOf(said.accept, project);
 
   return { owns, acceptance, tests: said.test ?? (said.own ? [] : (project?.tests ?? [])) };
+}
+
+/** Throws `USAGE`. */
+export function acceptanceOf(said: string | undefined, project: Project | undefined): string {
+  const acceptance = said ?? project?.acceptance;
+  if (acceptance === undefined) throw missing("--accept", "acceptance: npm test");
+
+  return acceptance;
 }
 
 function missing(option: string, key: string): DureError {

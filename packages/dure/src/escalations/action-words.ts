@@ -17,6 +17,13 @@ const ACTION_WORDS: Readonly<Record<string, Readonly<Record<Locale, string>>>> =
   "send-back": { ko: "돌려보내기", en: "Send it back" },
   "accept-weaker-tests": { ko: "약해진 테스트 받아들이기", en: "Accept the weaker tests" },
   skip: { ko: "빼고 계속", en: "Go on without it" },
+  "solve-again": {
+    ko: "조율 담당이 다시 합치기",
+    en: "Let the orchestrator write it again",
+  },
+  "take-result": { ko: "결과의 파일로 하기", en: "Take the files of the result" },
+  "take-branch": { ko: "브랜치의 파일로 하기", en: "Take the files of the branch" },
+  "by-hand": { ko: "직접 합칠게요", en: "I merge it by hand" },
   "cancel-run": { ko: "실행 취소", en: "Cancel the run" },
   lift: { ko: "풀기", en: "Lift" },
   arrived: { ko: "도착했어요", en: "It arrived" },

@@ -28,8 +28,13 @@ export const COMMAND_SENTENCES_KO: readonly SentenceForm[] = [
   ],
 
   [
-    "Once: npx dure init ~/dure-team --yes, then npx dure dev --dir ~/dure-team. Then the same here with --dir ~/dure-team.",
-    "처음 한 번 `npx dure init ~/dure-team --yes`와 `npx dure dev --dir ~/dure-team`을 해 주세요. 그다음 여기서 같은 명령에 `--dir ~/dure-team`을 붙여 주세요.",
+    "By its words it would be --own {0}. Give it here, or commit own: to .dure/project.yaml.",
+    "할 일에 나온 말로는 `--own {0}`이에요. 여기에 적거나, `.dure/project.yaml`에 `own:`을 커밋해 주세요.",
+  ],
+
+  [
+    "Add --local: then it has a server of its own. Or name your team: --dir ~/dure-team.",
+    "`--local`을 붙이면 서버를 따로 시작해요. 팀이 있으면 `--dir ~/dure-team`처럼 알려 주세요.",
   ],
 
   ["required option '{0}' not specified", "`{0}` 옵션이 꼭 필요해요."],

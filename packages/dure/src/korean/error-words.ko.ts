@@ -288,7 +288,8 @@ export const ERROR_WORDS_KO: Readonly<Record<string, string>> = {
   RUN_NOT_MERGED: "이 브랜치에 합친 결과가 없어요.",
   RUN_UNDONE:
     "합쳤다가 되돌린 결과예요. 되돌린 커밋을 git revert로 되돌리거나 계획을 다시 실행해 주세요.",
-  MERGE_CONFLICT: "결과와 브랜치가 같은 줄을 바꿨어요. git으로 직접 합쳐 주세요. 바뀐 것은 없어요.",
+  MERGE_CONFLICT:
+    "결과와 브랜치가 같은 줄을 바꿨어요. 질문에 답하거나 git으로 직접 합쳐 주세요. 바뀐 것은 없어요.",
   NOT_A_REPOSITORY: "git 저장소가 아니에요. 저장소 폴더를 적어 주세요.",
   ORCHESTRATOR_MISSING: "계획에 조율 담당이 없어요. workers.orchestrator를 적어 주세요.",
   PATH_INVALID: "경로는 저장소의 맨 위부터 적어 주세요. 예: `src/app/page.tsx`",

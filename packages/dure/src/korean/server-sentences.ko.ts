@@ -125,6 +125,34 @@ export const SENTENCES_KO: readonly SentenceForm[] = [
   ],
 
   ["{0} both changed {1}.", "{0} 포트가 {1} 파일을 함께 바꿨어요."],
+  [
+    "The result and {0} changed the same lines: {1}.",
+    "결과와 {0} 브랜치가 같은 줄을 바꿨어요: {1}",
+  ],
+  [
+    "There is no orchestrator to write it once. Answer, then merge it again: {0}",
+    "하나로 합칠 조율 담당이 없어요. 답한 뒤에 다시 합쳐 주세요: `{0}`",
+  ],
+  [
+    "The orchestrator did not write {0} once. It said: {1} Answer, then merge it again: {2}",
+    "조율 담당이 {0} 파일을 하나로 합치지 못했어요: {1} 답한 뒤에 다시 합쳐 주세요: `{2}`",
+  ],
+  [
+    "What was solved fails this command: {0} Answer, then merge it again: {1}",
+    "하나로 합친 파일이 `{0}` 명령을 통과하지 못해요. 답한 뒤에 다시 합쳐 주세요: `{1}`",
+  ],
+  [
+    "People approve the very commit here, so no other files are merged for them. Answer, then merge it again: {0}",
+    "이 저장소는 커밋마다 사람이 승인해서, 다른 파일을 대신 합치지 않아요. 직접 합쳐 주세요. 그 뒤에 확인하려면: `{0}`",
+  ],
+  [
+    "Answer {0} (dure escalations show {1}). Then: {2}",
+    "질문 {0}에 답하고(`dure escalations show {1}`) 다시 합쳐 주세요: `{2}`",
+  ],
+  [
+    "As you said, merge the result branch by hand (git merge) on {0}.",
+    "정하신 대로 {0} 브랜치에서 직접 합쳐 주세요(`git merge`).",
+  ],
   ["Give the file to one of them.", "그 파일을 한 포트에만 맡겨 주세요."],
 
   [

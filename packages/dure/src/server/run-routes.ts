@@ -265,14 +265,14 @@ function mergeRun(app: RouteApp, parts: PlanRouteParts): void {
     },
     async (request) => {
       // A merge is finished also when the caller has left.
-      const { kind, target, commit, updated } = await library.merge(request.params.id, {
+      const { kind, target, commit, updated, solved } = await library.merge(request.params.id, {
         into: request.body?.into,
         ...yesTo(request),
         tenant: viewOf(request),
         signal: closing,
       });
 
-      const outcome = { kind, target, commit, updated: updated ?? null };
+      const outcome = { kind, target, commit, updated: updated ?? null, solved };
       return onWire<z.output<typeof MergeAnswer>>(outcome);
     },
   );

@@ -245,6 +245,10 @@ const cachedTokens = z
   .meta({ description: "Of tokens_in what came from a provider's cache, where that is told." });
 const member = z.enum(MEMBERS);
 
+const SolvedJson = z.object({ by: z.string(), files: z.array(z.string()) }).meta({
+  description: "Who wrote once what the result and the branch had both changed.",
+});
+
 const ReportJson = z.object({
   commit: z.string().optional(),
   branch: z.string().optional().meta({ description: "In the user's repository." }),
@@ -276,6 +280,7 @@ const ReportJson = z.object({
       commit: z.string(),
       before: z.string().meta({ description: "Where the branch stood." }),
       at: time,
+      solved: SolvedJson.optional(),
     })
     .optional()
     .meta({ description: "The branch that a person has merged it into." }),
@@ -408,6 +413,7 @@ export const MergeAnswer = z.object({
     .string()
     .nullable()
     .meta({ description: "The working tree whose files were updated." }),
+  solved: SolvedJson.optional(),
 });
 
 const FindingJson = z.object({

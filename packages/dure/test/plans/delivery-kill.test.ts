@@ -1,27 +1,8 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
-import {
-  access,
-  mkdir,
-  mkdtemp,
-  readFile,
-  realpath,
-  rm,
-  symlink,
-  writeFile,
-} from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { access, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
-import { fileURLToPath } from "node:url";
-import { expect, onTestFinished, test } from "vitest";
-import { DureClient } from "../../src/client/index.ts";
-import { stopTestServer, testDatabaseUrl } from "../../src/durable/test-database.ts";
+import { expect, test } from "vitest";
 import { FULL } from "../../src/kernel/test-tiers.ts";
-import { testRepository } from "./real-runs.ts";
-import { StartedTeam } from "./started-team.ts";
-
-const PROGRAM = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
-const PACKAGES = fileURLToPath(new URL("../../../../node_modules", import.meta.url));
+import { openKilledTeam } from "./killed-team.ts";
 
 /** Its worker keeps its prompts; on a branch with `slow.txt` the tests of the merge take time. */
 const PLAN = (repository: string, remote: string): string => `
@@ -48,74 +29,48 @@ case "$2" in
 esac
 `;
 
-async function cli(cwd: string, ...args: string[]): Promise<void> {
-  const child = spawn(process.execPath, ["--conditions=dure-source", PROGRAM, ...args], {
-    cwd,
-    stdio: "ignore",
-  });
-  await once(child, "exit");
-}
-
 /** A team with the plan, its repository, a remote, and a server that can be killed. */
 async function openWorld() {
-  const stack = new AsyncDisposableStack();
-  onTestFinished(() => stack.disposeAsync());
-  stack.defer(() => stopTestServer());
-  const database = stack.use(await testDatabaseUrl());
-  const folder = await mkdtemp(path.join(await realpath(tmpdir()), "dure-delivery-"));
-  stack.defer(() => rm(folder, { recursive: true, force: true }));
-  const repository = stack.use(await testRepository({ "src/a/a.txt": "base\n" }));
-  const remote = path.join(folder, "remote.git");
-  await repository.git("init", "--quiet", "--bare", remote);
-  await mkdir(path.join(folder, "bin"));
-  await writeFile(path.join(folder, "bin", "gh"), GH, { mode: 0o755 });
-  await symlink(PACKAGES, path.join(folder, "node_modules"));
-  await cli(folder, "init", "demo");
-  const team = path.join(folder, "demo");
-  await mkdir(path.join(team, "plans"), { recursive: true });
-  await writeFile(path.join(team, "plans", "kept.yaml"), PLAN(repository.folder, remote));
-  const PATH = `${path.join(folder, "bin")}:${process.env["PATH"]}`;
-  const served: { server?: StartedTeam } = {};
-  /** The server, killed if it runs, begun anew. */
-  const restart = async (): Promise<DureClient> => {
-    await served.server?.kill();
-    served.server = stack.use(new StartedTeam(team, database.url, { PATH, GH_STATE: folder }));
-    return new DureClient({ baseUrl: await served.server.url });
-  };
-  const until = (what: () => Promise<unknown>) =>
-    expect.poll(what, { timeout: 90_000, interval: 250, message: served.server?.output ?? "" });
+  const remoteIn = (folder: string): string => path.join(folder, "remote.git");
+  const team = await openKilledTeam({ "src/a/a.txt": "base\n" }, (repository, folder) =>
+    PLAN(repository, remoteIn(folder)),
+  );
+  const remote = remoteIn(team.folder);
+  await team.repository.git("init", "--quiet", "--bare", remote);
+  await writeFile(path.join(team.folder, "bin", "gh"), GH, { mode: 0o755 });
 
-  return { repository, remote, folder, restart, until };
+  return { ...team, remote };
 }
 
 test(
   "review, gate, merge and publication are there once after kill -9 of the server in each of them",
   { ...FULL, timeout: 300_000 },
   async () => {
-    const { repository, remote, folder, restart, until } = await openWorld();
+    const team = await openWorld();
+    const { repository, remote, folder } = team;
     const git = (...args: string[]): Promise<string> => repository.git(...args);
-    let dure = await restart();
+    let dure = await team.restart();
     const { id } = await dure.plans.start({ plan: "kept" });
     const standing = async (): Promise<string> => {
       const { status, ports } = await dure.plans.run(id);
       return `${status} ${ports[0]!.status} ${ports[0]!.triesMade}`;
     };
-    await until(standing).toMatch(/^running held 1/);
+    await team.until(standing).toMatch(/^running held 1/);
     await dure.plans.comment(id, "a", { path: "src/a/prompt.txt", line: 1, text: "Be brief." });
 
-    dure = await restart();
+    dure = await team.restart();
     expect(await standing()).toMatch(/^running held 1/);
     expect(await dure.plans.comments(id, "a")).toMatchObject([
       { text: "Be brief.", sentTry: null },
     ]);
     await dure.plans.review(id, "a");
-    dure = await restart();
-    await until(standing).toMatch(/^running held 2/);
+    dure = await team.restart();
+    await team.until(standing).toMatch(/^running held 2/);
     expect(await dure.plans.comments(id, "a")).toMatchObject([{ text: "Be brief." }]);
 
     await dure.plans.approve(id, "a");
-    dure = await restart();
-    await until(standing).toMatch(/^success succeeded 2/);
+    dure = await team.restart();
+    await team.until(standing).toMatch(/^success succeeded 2/);
     const prompts = await git("show", "dure/kept:src/a/prompt.txt");
     expect(prompts.match(/Be brief\./g)).toHaveLength(1);
 
@@ -124,10 +79,10 @@ test(
     await git("commit", "--quiet", "-m", "Be slow");
     const theirs = await git("rev-parse", "main");
     dure.plans.merge(id).catch(() => undefined);
-    await until(() => git("for-each-ref", "--format=%(refname)", `refs/dure/${id}/tried`)).toMatch(
-      /tried/,
-    );
-    dure = await restart();
+    await team
+      .until(() => git("for-each-ref", "--format=%(refname)", `refs/dure/${id}/tried`))
+      .toMatch(/tried/);
+    dure = await team.restart();
     expect(await git("rev-parse", "main")).toBe(theirs);
     expect(await dure.plans.merge(id)).toMatchObject({ kind: "merged", target: "main" });
     expect(await git("rev-parse", "main^1")).toBe(theirs);
@@ -140,8 +95,8 @@ test(
         () => true,
         () => false,
       );
-    await until(made).toBe(true);
-    dure = await restart();
+    await team.until(made).toBe(true);
+    dure = await team.restart();
     const url = "https://git.example/pr/1";
     expect(await dure.plans.publish(id)).toMatchObject({ isNew: false, pullRequest: url });
     const calls = await readFile(path.join(folder, "calls"), "utf8");

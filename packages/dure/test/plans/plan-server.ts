@@ -149,6 +149,11 @@ ports:
       - summary: Nothing came to mind.
       - edits: [{ path: src/bad/good.txt, content: "good\\n" }]
         summary: It is good now.
+  orchestrator:
+    orchestrator:
+      - edits: [{ path: src/stock/stock.mjs, content: "export const left = (have, sold) => Math.max(0, have - sold);\\n" }]
+        summary: Both hold now.
+        tokens: 700
 `;
 
 const NO_NOTES = { questions: [], open: [], problems: [], problemCount: 0 };

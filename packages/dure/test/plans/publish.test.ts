@@ -9,6 +9,7 @@ import { reviewNeeded } from "../../src/client/index.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
 import { FULL } from "../../src/kernel/test-tiers.ts";
 import type { PlanRun } from "../../src/plans/rows/run.ts";
+import { RunConflicts } from "../../src/plans/runs/run-conflicts.ts";
 import { RunDelivery } from "../../src/plans/runs/run-delivery.ts";
 import { Git } from "../../src/plans/workspace/git.ts";
 import type { MergeGate } from "../../src/plans/runs/merge-gate.ts";
@@ -92,6 +93,7 @@ async function openWorld(tool: "gh" | "none" = "gh", script = SCRIPT): Promise<W
     runs: runs.runs,
     team: { assertMayChange: async () => {} },
     gate: NO_GATE,
+    conflicts: new RunConflicts(runs),
     clock: systemClock,
     open: (run, signal) => Repository.open(run.repository, { git: new Git({ env }), signal }),
     env,

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { DureClient } from "../../src/client/index.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
+import { RunConflicts } from "../../src/plans/runs/run-conflicts.ts";
 import { RunDelivery } from "../../src/plans/runs/run-delivery.ts";
 import { Git } from "../../src/plans/workspace/git.ts";
 import { Repository } from "../../src/plans/workspace/repository.ts";
@@ -136,6 +137,7 @@ test(
         approve: () => Promise.reject(new Error("no approval is asked for here")),
         assertMayMerge: async () => {},
       },
+      conflicts: new RunConflicts(at.runs),
       clock: systemClock,
       open: (run) =>
         Repository.open(run.repository, { git: new Git({ env: process.env }), signal }),

@@ -302,12 +302,17 @@ export const HELP_KO: Readonly<Record<string, string>> = {
     "에이전트에게 할 일 하나를 맡겨요. 계획처럼 격리해서 일하고, 실행의 ID를 알려 줘요",
 
   "what is to be done": "할 일",
-  "what may be changed (default: as its repository says)":
-    "바꿔도 되는 경로(기본: 저장소가 정한 것)",
   "a shell command that decides whether it is done (default: as its repository says)":
     "다 됐는지 판단하는 셸 명령(기본: 저장소가 정한 것)",
   "the repository, by name or path (default: the checkout here, else the team's)":
     "저장소의 이름이나 경로(기본: 지금 있는 저장소, 없으면 팀의 것)",
+  "what may be changed (default: as its repository says, else a guess that you accept)":
+    "바꿔도 되는 경로(기본: 저장소가 정한 것, 없으면 짐작해서 물어봐요)",
+  "watch it to its end; before a person that is the default":
+    "끝까지 지켜봐요. 사람이 보고 있으면 기본이에요",
+  "begin it, and go": "시작만 하고 나가요",
+  "without a team: a server of its own, which ends with it":
+    "팀 없이 해요. 서버를 따로 시작하고, 끝나면 같이 끝내요",
   "tests that a tester of its own writes": "테스트 담당이 따로 쓸 테스트",
   "who does it (default: claude)": "맡을 에이전트(기본: claude)",
   "a model (provider:model) does it, instead of an agent": "에이전트 대신 모델이 해요(회사:모델)",

@@ -77,6 +77,23 @@ export const PLANS_EN = {
     setup: (command: string, from: string, hosts: string) =>
       `Set up by ${command} (${from})${hosts === "" ? "" : `, which may reach ${hosts}`}`,
     unused: (file: string, command: string) => `${file} says ${command}, which is not run`,
+    guess: ({
+      own,
+      from,
+    }: {
+      readonly own: readonly string[];
+      readonly from: readonly string[];
+    }) => {
+      const why = from.length === 0 ? "where code stands" : `by your words: ${from.join(", ")}`;
+      return `May change ${own.join(", ")} (${why}). Enter: yes, n: no, e: edit`;
+    },
+    edit: (own: string) => `Which paths, with blanks between them? (Enter: ${own})`,
+    left: "Nothing was begun. Say what may be changed with --own.",
+    starting: "Starts a server for this task alone. It ends with the task.",
+    more: (count: number) => `  and ${count} more`,
+    merge: "Merge it now? Enter: yes, n: no",
+    later: (id: string) => `Later: dure plan merge ${id}`,
+    laterLocal: (branch: string) => `Later: git merge ${branch}`,
   },
 
   check: {
@@ -233,6 +250,10 @@ export const PLANS_EN = {
     missing: (port: string, because: string) => `missing: ${port}: ${because}`,
     branch: (branch: string) => `branch: ${branch}`,
     mergedInto: ({ target, commit, at }: BranchMove) => `merged into ${target}: ${commit}, ${at}`,
+    solved: ({ by, files }: { readonly by: string; readonly files: readonly string[] }) => {
+      const who = by === "orchestrator" ? "the orchestrator" : by;
+      return `both had changed ${files.join(", ")}; decided by ${who}`;
+    },
     undone: ({ target, commit, at }: BranchMove) => `undone in ${target}: ${commit}, ${at}`,
     published: (branch: string, remote: string) => `published: ${branch} at ${remote}`,
     superseded: (run: string) => `a later run of this plan has succeeded: ${run}`,

@@ -141,6 +141,17 @@ export const PLANS_KO: PlansWords = {
     setup: (command, from, hosts) =>
       `준비: ${command} (${from})${hosts === "" ? "" : `, 연결할 수 있는 곳: ${hosts}`}`,
     unused: (file, command) => `${file}에 ${command} 명령이 있지만 실행하지 않아요`,
+    guess: ({ own, from }) => {
+      const why = from.length === 0 ? "코드가 있는 곳" : `할 일에 나온 말: ${from.join(", ")}`;
+      return `바꿔도 되는 곳: ${own.join(", ")} (${why}). Enter: 좋아요, n: 아니요, e: 고치기`;
+    },
+    edit: (own) => `어떤 경로인가요? 빈칸으로 나눠 적어 주세요. (Enter: ${own})`,
+    left: "아무것도 시작하지 않았어요. 바꿔도 되는 곳을 --own으로 알려 주세요.",
+    starting: "이 할 일만을 위한 서버를 시작해요. 할 일이 끝나면 같이 끝나요.",
+    more: (count) => `  그리고 ${count}개 더`,
+    merge: "지금 합칠까요? Enter: 네, n: 아니요",
+    later: (id) => `나중에 합치려면: dure plan merge ${id}`,
+    laterLocal: (branch) => `나중에 합치려면: git merge ${branch}`,
   },
 
   check: {
@@ -295,6 +306,10 @@ export const PLANS_KO: PlansWords = {
     missing: (port, because) => `빠진 포트 ${port}: ${because}`,
     branch: (branch) => `브랜치: ${branch}`,
     mergedInto: ({ target, commit, at }) => `${target} 브랜치에 합침: ${commit}, ${at}`,
+    solved: ({ by, files }) => {
+      const who = by === "orchestrator" ? "조율 담당" : by;
+      return `양쪽이 함께 바꾼 파일: ${files.join(", ")} (정한 쪽: ${who})`;
+    },
     undone: ({ target, commit, at }) => `${target} 브랜치에서 되돌림: ${commit}, ${at}`,
     published: (branch, remote) => `푸시함: ${remote}의 ${branch}`,
     superseded: (run) => `이 계획의 다음 실행이 성공했어요: ${run}`,

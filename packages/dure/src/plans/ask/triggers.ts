@@ -20,6 +20,8 @@ export type TriggerName =
   | "time-over"
   | "build-failed"
   | "same-file"
+  | "merge-conflict"
+  | "approved-conflict"
   | "dependency-failed"
   | "ownership-violated"
   | "tests-weakened"
@@ -85,6 +87,16 @@ const ACTIONS = {
   accept: { value: "accept", code: "accept-weaker-tests", label: "Accept the weaker tests" },
   approve: { value: "approve", code: "approve", label: "Approve", style: "primary" },
   send_back: { value: "send_back", code: "send-back", label: "Send it back", asks: "text" },
+  solve: {
+    value: "solve",
+    code: "solve-again",
+    label: "Let the orchestrator write it again",
+    style: "primary",
+    asks: "text",
+  },
+  take_result: { value: "take_result", code: "take-result", label: "Take the files of the result" },
+  take_branch: { value: "take_branch", code: "take-branch", label: "Take the files of the branch" },
+  by_hand: { value: "by_hand", code: "by-hand", label: "I merge it by hand" },
   skip: { value: "skip", code: "skip", label: "Go on without it" },
   cancel: {
     value: "cancel",
@@ -122,6 +134,14 @@ export const TRIGGERS: Readonly<Record<TriggerName, Trigger>> = {
     ofRun: ["retry", "known"],
   },
   "same-file": { type: "conflict", severity: "high", actions: ["retry", "skip", "cancel"] },
+  // Of a run that has ended, and a branch that has moved since.
+  "merge-conflict": {
+    type: "conflict",
+    severity: "high",
+    actions: ["solve", "take_result", "take_branch", "by_hand"],
+  },
+  // No other files leave than those that were approved.
+  "approved-conflict": { type: "conflict", severity: "high", actions: ["by_hand"] },
   "dependency-failed": { type: "dependency", severity: "medium", actions: ["known", "cancel"] },
   "ownership-violated": {
     type: "ownership",
@@ -151,6 +171,9 @@ export const TRIGGERS: Readonly<Record<TriggerName, Trigger>> = {
 
 /** What an answer begins a port, or the whole, again with. */
 const RESUMING: ReadonlySet<ActionName> = new Set(["retry", "more_tokens", "more_time"]);
+
+/** What only an orchestrator can do. */
+const ORCHESTRATED: ReadonlySet<ActionName> = new Set(["reassign", "solve"]);
 
 /**
  * Triggers whose question outlives a run that came short, of a port and of the run: its answer goes
@@ -184,7 +207,7 @@ export function escalationFor(name: TriggerName, about: TriggerQuestion): NewEsc
   const subject = subjectOf(type, source);
   const possible = port === undefined ? ofRun : actions;
   const suggested = possible.filter(
-    (action) => action !== "reassign" || about.hasOrchestrator === true,
+    (action) => !ORCHESTRATED.has(action) || about.hasOrchestrator === true,
   );
   const escalation: NewEscalation = {
     tenant,

@@ -4,6 +4,7 @@ import type { RunRecords } from "../rows/records.ts";
 import type { PlanPort, PlanRun, PlanStep } from "../rows/run.ts";
 import type { MergeVerdict, PortOutcome, RunInbox } from "../rows/outcomes.ts";
 import type { Tried } from "../merge/integration.ts";
+import type { MovedConflict, MovedSolution } from "../merge/moved-conflict.ts";
 import type { Because } from "../../wire/plans.ts";
 import type { RunReport } from "../../wire/runs.ts";
 
@@ -71,6 +72,12 @@ export type RunWork = Pick<LeaderParts, "prepare" | "build" | "merge" | "mergeRe
     commit: string,
     options: { signal: AbortSignal },
   ) => Promise<Tried>;
+  /** Lets conflicts of an ended run's result and a branch that moved be solved. */
+  readonly solveMoved: (
+    run: PlanRun,
+    conflict: MovedConflict,
+    options: { signal: AbortSignal },
+  ) => Promise<MovedSolution>;
   /** Removes the folder and the refs of a run with all content. Idempotent. */
   readonly remove: (run: PlanRun, options: { signal: AbortSignal }) => Promise<void>;
 };

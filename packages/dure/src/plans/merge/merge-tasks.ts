@@ -12,6 +12,7 @@ import {
   type OrchestratorTask,
   type TaskOutput,
 } from "./orchestrator-task.ts";
+import { movedGoal, stillOpen, type MovedConflict, type MovedSolution } from "./moved-conflict.ts";
 import type { PathConflict } from "../port/port-files.ts";
 import { ORCHESTRATOR, type PlanRun } from "../rows/run.ts";
 import { sharedRequestsRead, type SharedRequest } from "../ask/shared-requests.ts";
@@ -97,6 +98,27 @@ export class MergeTasks {
       ),
       words: `the orchestrator did not write it once. It said: ${said}`,
     };
+  }
+
+  /** Lets the orchestrator write once what the result and a branch that moved both changed. */
+  async solveMoved(conflict: MovedConflict): Promise<MovedSolution> {
+    const { commit: from, files, number, target } = conflict;
+    const spec = this.#spec();
+    if (!spec) return { commit: from, open: files, words: undefined };
+    const goal = await movedGoal(conflict, this.#run.plan, this.#parts.store);
+    const solved = await this.#do(spec, {
+      kind: "merge",
+      number,
+      paths: files,
+      from,
+      title: `Merge what ${target} and the result changed`,
+      name: `moved-${number}`,
+      ...this.#portFor(files, goal),
+    });
+    const isReady = solved.status === "ready";
+    const open = isReady ? await stillOpen(conflict, solved, this.#parts.store) : files;
+
+    return { commit: solved.commit, open, words: solved.summary.slice(0, 300) };
   }
 
   /**

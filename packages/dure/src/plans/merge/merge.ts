@@ -25,6 +25,12 @@ export interface RunFiles {
   read(commit: string, path: string): Promise<string | undefined>;
   /** Paths of a commit. */
   list(commit: string): Promise<readonly string[]>;
+  /** Where two commits parted; undefined: they have nothing in common. */
+  mergeBase(one: string, other: string): Promise<string | undefined>;
+  /** First lines of the newest commits of `to` that changed a path and that `from` lacks. */
+  told(path: string, between: { from: string; to: string }): Promise<readonly string[]>;
+  /** The files of one commit, with these of another: a commit under no ref. */
+  mix(base: string, other: string, paths: readonly string[]): Promise<string>;
   /** Brings every commit of the run into the user's repository. */
   publish(): Promise<void>;
   /** `refs/dure/<run>/<name>` there is this commit now. */

@@ -42,7 +42,7 @@ export interface PlanLibraryOptions
   extends ProposalParts, Pick<NamedRepositoriesOptions, "repositories"> {
   readonly runs: Runs;
   /** Its answers let runs go on. */
-  readonly inbox: Pick<Inbox, "onAnswer">;
+  readonly inbox: Pick<Inbox, "announce" | "list" | "onAnswer" | "raise" | "settle">;
   /** What workers ask for from inside of a run. */
   readonly requests: HookRequests;
   /** Plans that are made ready. */

@@ -17,7 +17,7 @@ import type { Reach } from "../plan-reach.ts";
 import type { Approval } from "../rows/approval-rows.ts";
 import type { PlanRun } from "../rows/run.ts";
 import { diffTrees, type EntryChange } from "../workspace/listing.ts";
-import type { BranchMerge } from "../workspace/merge-into-branch.ts";
+import type { BranchMerge, MergeConflict, SolvedConflict } from "../workspace/merge-into-branch.ts";
 import { textOf } from "../workspace/paths.ts";
 import { personOf } from "../workspace/person.ts";
 import { pushBranch } from "../workspace/push-branch.ts";
@@ -28,12 +28,15 @@ import { deliveredCommit } from "./delivered-commit.ts";
 import type { MergeGate } from "./merge-gate.ts";
 import {
   findMerge,
+  solvedIn,
   undoMerge,
   type FoundMerge,
   type MergeSearch,
+  type SolvedMerge,
 } from "../workspace/undo-merge.ts";
 import { openPullRequest } from "./pull-request.ts";
 import { RememberedLooks } from "./remembered-looks.ts";
+import type { ConflictingMerge, RunConflicts } from "./run-conflicts.ts";
 import type { Runs } from "./runs.ts";
 import { SharedWork } from "./shared-work.ts";
 import type { TeamGuard } from "./team-guard.ts";
@@ -42,6 +45,7 @@ interface DeliveryParts {
   readonly runs: Pick<Runs, "noteDelivery" | "trials">;
   readonly team: Pick<TeamGuard, "assertMayChange">;
   readonly gate: Pick<MergeGate, "approve" | "assertMayMerge" | "state">;
+  readonly conflicts: Pick<RunConflicts, "failed" | "settle" | "solve">;
   readonly clock: Clock;
   /** Throws `RUN_CLEANED`, `RUN_ELSEWHERE`. */
   readonly open: (run: PlanRun, signal: AbortSignal) => Promise<Repository>;
@@ -62,6 +66,7 @@ export interface Confirmed {
 export interface DeliveredMerge extends Omit<BranchMerge, "kind"> {
   readonly kind: BranchMerge["kind"] | "trying";
   readonly target: string;
+  readonly solved?: SolvedMerge | undefined;
 }
 
 /** A request waits so long for the tests of its merge, milliseconds. */
@@ -84,7 +89,8 @@ export class RunDelivery {
 
   /**
    * Where the branch has moved since the run began, the tests run on the merged tree first; it moves
-   * only when they pass. Tests that take longer than a request waits go on: `trying`. Throws as
+   * only when they pass. What both have changed the orchestrator writes once; where it cannot, a
+   * question is asked. What takes longer than a request waits goes on: `trying`. Throws as
    * `mergeIntoBranch`, and `RUN_NO_RESULT`, `RESULT_NEEDS_REVIEW`, `MERGED_TREE_FAILED`,
    * `RUN_GOING`, `TEAM_FILES_CHANGED`, and as {@link MergeGate.assertMayMerge}.
    */
@@ -130,6 +136,7 @@ export class RunDelivery {
     const { commit, identity, message } = await deliveredCommit(run, report, repository, how);
     const found = await findMerge(repository, searchFor(run, { target, commit, signal }));
     if (found?.undone !== undefined) throw runUndone(run, target);
+    const solving: { conflict?: MergeConflict } = {};
     try {
       const outcome = await repository.mergeInto({
         target,
@@ -138,15 +145,18 @@ export class RunDelivery {
         identity,
         scratch: join(run.folder, "scratch"),
         look: (changes) => this.#look(changes, asked),
-        review: (tip) => this.#review(commit, [tip], asked),
-        tryOut: (merged) => this.#tryOut(merged, asked),
+        review: (tip, leaving) => this.#review(leaving, [tip], asked),
+        solve: (conflict) => this.#solve((solving.conflict = conflict), asked),
+        tryOut: (merged) => this.#tryOut(merged, asked, solving.conflict),
         signal,
       });
 
       const { before } = outcome;
-      await this.#noteMerged(run, target, before === undefined ? found : { ...outcome, before });
+      const merged = before === undefined ? found : { ...outcome, before };
+      const solved = merged && (await solvedIn(repository, merged.commit, { signal }));
+      await this.#noteMerged(run, target, merged && { ...merged, solved });
 
-      return { ...outcome, target };
+      return { ...outcome, target, solved };
     } catch (error) {
       if (codeOf(error) !== TRIED_ELSEWHERE) throw error;
       await clock.sleep(ELSEWHERE_MS, { signal });
@@ -158,12 +168,36 @@ export class RunDelivery {
   async #noteMerged(
     run: PlanRun,
     target: string,
-    merged: Pick<FoundMerge, "commit" | "before"> | undefined,
+    merged:
+      | (Pick<FoundMerge, "commit" | "before"> & { solved: SolvedMerge | undefined })
+      | undefined,
   ): Promise<void> {
-    const { runs, clock } = this.#parts;
+    const { runs, clock, conflicts } = this.#parts;
+    await conflicts.settle(run, target);
     if (merged === undefined || run.report?.merged?.commit === merged.commit) return;
-    const { commit, before } = merged;
-    await runs.noteDelivery(run.id, { merged: { target, commit, before, at: clock.now() } });
+    const { commit, before, solved } = merged;
+    const at = clock.now();
+    await runs.noteDelivery(run.id, { merged: { target, commit, before, at, solved } });
+  }
+
+  /** Throws `MERGE_CONFLICT`, `RUN_GOING`. */
+  async #solve(conflict: MergeConflict, asked: AskedMerge): Promise<SolvedConflict> {
+    const { run } = asked;
+    if (run.finishedAt === null) throw runGoing(run);
+    const solved = await this.#parts.conflicts.solve(conflict, await this.#conflicting(asked));
+    if (solved === undefined) throw triedElsewhere(run);
+
+    return solved;
+  }
+
+  async #conflicting(asked: AskedMerge): Promise<ConflictingMerge> {
+    const { run, signal } = asked;
+    const { gate, runs } = this.#parts;
+    const { needed } = await gate.state({ ...run, commit: resultOf(run).commit }, { signal });
+    const solve: ConflictingMerge["solve"] = (moved) =>
+      runs.trials.solve(run.id, moved, { signal });
+
+    return { ...asked, isApproved: needed > 0, solve };
   }
 
   /**
@@ -271,10 +305,19 @@ export class RunDelivery {
     return { run: run.id, commit, known, mayLeave: this.#allowed(run), clock, env, given };
   }
 
-  async #tryOut(commit: string, { run, target, signal }: AskedMerge): Promise<void> {
+  async #tryOut(
+    commit: string,
+    asked: AskedMerge,
+    conflict: MergeConflict | undefined,
+  ): Promise<void> {
+    const { run, target, signal } = asked;
     const tried = await this.#parts.runs.trials.tryOut(run.id, commit, { signal });
     if (tried === undefined) throw run.finishedAt === null ? runGoing(run) : triedElsewhere(run);
-    if (!tried.feedback.success) throw mergedTreeFailed(run, target, tried);
+    if (tried.feedback.success) return;
+    const question =
+      conflict &&
+      (await this.#parts.conflicts.failed(conflict, await this.#conflicting(asked), tried));
+    throw mergedTreeFailed(run, target, { ...tried, question });
   }
 
   /**
@@ -470,14 +513,22 @@ function tooManyMerges(): DureError {
   });
 }
 
-function mergedTreeFailed({ id }: PlanRun, target: string, tried: Tried): DureError {
+function mergedTreeFailed(
+  { id }: PlanRun,
+  target: string,
+  { question, ...tried }: Tried & { readonly question: string | undefined },
+): DureError {
+  const next =
+    question === undefined
+      ? `Mend ${target}, or run the plan from it: dure plan status ${id}`
+      : `What was solved is asked: dure escalations show ${question}`;
   const tests = tried.feedback.failedTests.slice(0, MAX_FAILING).map(({ name }) => name);
   return new DureError(
     "MERGED_TREE_FAILED",
     `${target} has moved, and merged with it this fails: ${tried.command} (${exitWordsOf(tried)}).`,
     {
       class: "conflict",
-      hint: `Nothing was changed. Mend ${target}, or run the plan from it: dure plan status ${id}`,
+      hint: `Nothing was changed. ${next}`,
       details: { command: tried.command, tests, output: tried.output.slice(-MAX_SAID) },
     },
   );

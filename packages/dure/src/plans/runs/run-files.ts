@@ -28,6 +28,9 @@ import { AUTHOR, CommitWriter } from "../workspace/commit-writer.ts";
 /** Of one turn of a worker. A port that changes more is more than one unit of work. */
 const COMMIT_LIMITS = { files: 5_000, fileBytes: 32_000_000, totalBytes: 256_000_000 } as const;
 
+/** Commits that are named for one path. */
+const MAX_TOLD = 5;
+
 export interface FilesParts {
   readonly run: PlanRun;
   readonly repository: Repository;
@@ -59,6 +62,26 @@ export function runFiles(parts: FilesParts): RunFiles {
     read: async (commit, path) =>
       textOf(await store.readFile(commit, path, { bytes: READ_BYTES, signal })),
     list: async (commit) => [...(await store.listing(commit, { signal })).keys()].map(pathText),
+    mergeBase: async (one, other) => {
+      const call = { at: store.at, accept: [0, 1], signal };
+      const { stdout } = await store.git.run(["merge-base", one, other], call);
+
+      return stdout.toString().trim() || undefined;
+    },
+    told: async (path, { from, to }) => {
+      const list = ["log", `--max-count=${MAX_TOLD}`, "--format=%h %<(200,trunc)%s"];
+      const of = [to, `^${from}`, "--", `:(literal)${path}`];
+      const said = await store.git.text([...list, ...of], { at: store.at, signal });
+
+      return said.split("\n").flatMap((line) => line.trimEnd() || []);
+    },
+    mix: (base, other, paths) => {
+      const wanted = new Set(paths);
+      const takes = (path: string): boolean => wanted.has(path);
+      const message = "Take files of one side\n";
+
+      return mixCommits(store, { base, other, takes, message, at: run.createdAt, signal });
+    },
     publish: () => parts.publisher.publish(signal),
     point: async (name, commit) => {
       await point(store, name, commit, signal);

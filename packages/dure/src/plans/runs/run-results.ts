@@ -12,7 +12,8 @@ import type { Git } from "../workspace/git.ts";
 import { Repository } from "../workspace/repository.ts";
 import { RunStore } from "../workspace/store.ts";
 import { isTenant, type NamedRepositories } from "./named-repositories.ts";
-import type { MergeGate } from "./merge-gate.ts";
+import type { MergeGate, MergeGateParts } from "./merge-gate.ts";
+import { RunConflicts } from "./run-conflicts.ts";
 import {
   RunDelivery,
   type ApprovalRequest,
@@ -29,6 +30,8 @@ import type { TeamGuard } from "./team-guard.ts";
 const PATCH_BYTES = 400_000;
 
 interface RunResultsOptions {
+  readonly approvals: Pick<MergeGateParts, "database">;
+  readonly inbox: ConstructorParameters<typeof RunConflicts>[0]["inbox"];
   readonly runs: Runs;
   readonly repositories: NamedRepositories;
   readonly team: Pick<TeamGuard, "assertMayChange">;
@@ -52,6 +55,7 @@ export class RunResults {
     this.#options = options;
     this.#delivery = new RunDelivery({
       ...options,
+      conflicts: new RunConflicts({ ...options.approvals, ...options }),
       open: async (run, signal) => (await this.#store(run, signal)).repository,
     });
   }

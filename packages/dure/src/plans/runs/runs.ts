@@ -31,6 +31,8 @@ import {
 } from "./run-cleaner.ts";
 import { RunCommands, RunReviews } from "./run-commands.ts";
 import { RunLeading, type LeadingOptions } from "../lead/run-leading.ts";
+import type { RunWork } from "../lead/leader-parts.ts";
+import type { MovedConflict, MovedSolution } from "../merge/moved-conflict.ts";
 import {
   RunQueries,
   type PortDetail,
@@ -364,21 +366,38 @@ class RunTrials {
    * What the tests come to on a merge commit. Undefined: another process works on the run, so
    * nothing was tried. Throws `RUN_CLEANED`.
    */
-  async tryOut(
+  tryOut(
     id: string,
     commit: string,
     { signal }: { signal: AbortSignal },
   ): Promise<Tried | undefined> {
+    return this.#hold(id, signal, (work, run, held) => work.tryMerged(run, commit, held));
+  }
+
+  /** As {@link tryOut}: what becomes of the conflicts of a merge. */
+  solve(
+    id: string,
+    conflict: MovedConflict,
+    { signal }: { signal: AbortSignal },
+  ): Promise<MovedSolution | undefined> {
+    return this.#hold(id, signal, (work, run, held) => work.solveMoved(run, conflict, held));
+  }
+
+  async #hold<T>(
+    id: string,
+    signal: AbortSignal,
+    task: (work: RunWork, run: PlanRun, held: { signal: AbortSignal }) => Promise<T>,
+  ): Promise<T | undefined> {
     const { records, leases } = this.#parts;
     const held = await leases.hold(
       `run:${id}`,
-      async (lease, { signal: whileHeld }) => {
+      async (lease, whileHeld) => {
         const run = (await records.run(id))!;
         if (run.cleanedAt !== null) throw runCleaned(run);
         const work = this.#parts.work({ records, lease, run });
-        await work.clear(run, { signal: whileHeld });
+        await work.clear(run, whileHeld);
 
-        return work.tryMerged(run, commit, { signal: whileHeld });
+        return task(work, run, whileHeld);
       },
       { signal },
     );

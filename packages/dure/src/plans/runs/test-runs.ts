@@ -108,6 +108,9 @@ function testWork({ build, maxConcurrency, work }: TestRunsOptions): RunWork {
     tryMerged: async () => {
       throw new Error("this work has no tree");
     },
+    solveMoved: async () => {
+      throw new Error("this work has no tree");
+    },
     tidy: async () => {},
     mergeReady: async () => {},
     prepare: async ({ plan }) => ({

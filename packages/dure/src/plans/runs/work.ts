@@ -9,6 +9,8 @@ import { endProcess } from "../sandbox/sandbox.ts";
 import { removeRun, whyKept, type CleanParts } from "./clean.ts";
 import { writeContracts } from "../merge/contracts.ts";
 import { type Tried, Integration, type Check } from "../merge/integration.ts";
+import { MergeTasks } from "../merge/merge-tasks.ts";
+import type { MovedConflict, MovedSolution } from "../merge/moved-conflict.ts";
 import { mergeRun, mergeSoFar, type MergeParts } from "../merge/merge.ts";
 import { buildPort } from "../port/pair.ts";
 import type { RunRecords } from "../rows/records.ts";
@@ -49,6 +51,7 @@ export function runWork(
     merge: async (run, ports, { signal, untried }) =>
       mergeRun(run, ports, await site.mergeParts(run, signal), { signal, untried }),
     tryMerged: (run, commit, { signal }) => tryMergedThere(run, commit, site, signal),
+    solveMoved: (run, conflict, { signal }) => solveMovedThere(run, conflict, site, signal),
   };
 }
 
@@ -65,6 +68,34 @@ async function tryMergedThere(
   await removeTree(ORCHESTRATOR, commit, files);
 
   return tried;
+}
+
+/** What was solved is in the person's repository then; the tree is gone where nothing was. */
+async function solveMovedThere(
+  run: PlanRun,
+  conflict: MovedConflict,
+  site: RunSite,
+  signal: AbortSignal,
+): Promise<MovedSolution> {
+  const files = await site.filesParts(run, signal);
+  const store = runFiles(files);
+  const { commit, takes, ours } = conflict;
+  await store.point("tried", commit);
+  if (takes !== undefined) {
+    const taken = await store.mix(commit, conflict[takes], conflict.files);
+    await store.point("tried", taken);
+
+    return { commit: taken, open: [], words: undefined };
+  }
+  const parts = await site.mergeParts(run, signal);
+  const stepLog = new StepLog(run, ORCHESTRATOR, parts, signal);
+  const integration = new Integration(run, parts, stepLog, ours);
+  const tasks = new MergeTasks({ run, parts, stepLog, integration, signal });
+  const solution = await tasks.solveMoved(conflict);
+  await store.point("tried", solution.commit);
+  if (solution.open.length > 0) await removeTree(ORCHESTRATOR, solution.commit, files);
+
+  return solution;
 }
 
 async function remove(run: PlanRun, { parts }: RunSite, cleaning: CleanParts): Promise<void> {

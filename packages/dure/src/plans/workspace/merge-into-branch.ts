@@ -27,8 +27,13 @@ export interface MergeOptions {
   readonly scratch: string;
   /** Is shown what would change, before anything does. What it throws stops the merge. */
   readonly look?: ((changes: readonly EntryChange[]) => Promise<void>) | undefined;
-  /** Looks at what the branch does not have, from its tip on. What it throws stops the merge. */
-  readonly review?: ((tip: string) => Promise<void>) | undefined;
+  /**
+   * Looks at what of a commit the branch does not have, from its tip on: of the result, or of the
+   * merge where its conflicts were solved. What it throws stops the merge.
+   */
+  readonly review?: ((tip: string, commit: string) => Promise<void>) | undefined;
+  /** Is handed a merge with conflicts. Default: it is refused. What it throws stops the merge. */
+  readonly solve?: ((conflict: MergeConflict) => Promise<SolvedConflict>) | undefined;
   /**
    * Tries a merge commit, before the branch moves. What it throws stops the merge. A branch that is
    * only moved forward gets what was tried before: it is not asked for.
@@ -40,6 +45,25 @@ export interface MergeOptions {
    */
   readonly reverts?: string | undefined;
   readonly signal?: AbortSignal | undefined;
+}
+
+/** A merge that git cannot end by itself. The same branch and result give the same one. */
+export interface MergeConflict {
+  /** Of both sides, with both in the files that conflict, between markers. On no branch. */
+  readonly commit: string;
+  /** The branch, and the result. */
+  readonly ours: string;
+  readonly theirs: string;
+  /** The files that conflict. */
+  readonly files: readonly string[];
+}
+
+/** What became of a {@link MergeConflict}. */
+export interface SolvedConflict {
+  /** Has the files of the merge. */
+  readonly commit: string;
+  /** Lines at the end of the message of the merge, each with its line break. */
+  readonly trailers: string;
 }
 
 export interface BranchMerge {
@@ -73,11 +97,13 @@ export async function mergeIntoBranch(
   }
 
   const isBehind = await repository.hasReachable([old], [result], { signal });
-  const commit = isBehind ? result : await mergeCommits(repository, old, result, options);
+  const { commit, reviewed } = isBehind
+    ? { commit: result, reviewed: result }
+    : await mergeCommits(repository, old, result, options);
   const open = (): Promise<Checkout | undefined> => openCheckout(repository, { target, signal });
   const changes = await diffTrees(git, at, { from: old, to: commit, signal });
   await options.look?.(changes);
-  await options.review?.(old);
+  await options.review?.(old, reviewed);
   const before = await open();
   if (before) await doneIn(before, changes);
   if (!isBehind) await options.tryOut?.(commit);
@@ -140,9 +166,9 @@ async function mergeCommits(
   ours: string,
   theirs: string,
   options: MergeOptions,
-): Promise<string> {
+): Promise<{ commit: string; reviewed: string }> {
   const { git } = repository;
-  const { signal } = options;
+  const { message, identity, reverts, signal } = options;
   const [objectDir] = await repository.objectFolders({ signal });
   await mkdir(options.scratch, { recursive: true });
   await using neutral = await temporaryFolder(options.scratch, "merge-");
@@ -155,15 +181,19 @@ async function mergeCommits(
     writeFile(join(neutral.path, "shallow"), await repository.shallowCommits()),
   );
   const at = { cwd: neutral.path, gitDir: neutral.path, objectDir: objectDir! };
+  const parents = reverts === undefined ? ["-p", ours, "-p", theirs] : ["-p", ours];
+  const write = (tree: string, input: string): Promise<string> =>
+    git.text(["commit-tree", tree, ...parents, "-F", "-"], { at, identity, input, signal });
+
   const merged = await mergeTree(git, at, { ours, theirs, signal });
-  if (merged.conflicts.length > 0) throw conflictOf(options, merged.conflicts);
-  const parents = options.reverts === undefined ? ["-p", ours, "-p", theirs] : ["-p", ours];
-  return await git.text(["commit-tree", merged.tree, ...parents, "-F", "-"], {
-    at,
-    identity: options.identity,
-    input: options.message,
-    signal,
-  });
+  const { conflicts: files } = merged;
+  if (files.length === 0) return { commit: await write(merged.tree, message), reviewed: theirs };
+  if (options.solve === undefined) throw conflictOf(options, files);
+  const open = await write(merged.tree, message);
+  const solved = await options.solve({ commit: open, ours, theirs, files });
+  const commit = await write(`${solved.commit}^{tree}`, `${message}${solved.trailers}`);
+
+  return { commit, reviewed: commit };
 }
 
 function conflictOf({ target, reverts }: MergeOptions, files: readonly string[]): DureError {
@@ -203,12 +233,15 @@ export async function mergeTree(
   const output = ["--write-tree", "-z", "--name-only", "--no-messages"];
   const { stdout } = await git.run(
     ["merge-tree", ...output, "--allow-unrelated-histories", ours, theirs],
-    { at, accept: [0, 1], signal },
+    { at, accept: [0, 1], settings: MARKERS, signal },
   );
   const [tree, ...conflicts] = fieldsOf(stdout);
   const paths = conflicts.filter(Boolean).map((key) => textOf(key as PathKey));
   return { tree: tree!, conflicts: paths };
 }
+
+/** A conflict shows what both sides began from too. */
+const MARKERS = ["merge.conflictStyle=diff3"] as const;
 
 /** Moves a branch by compare-and-swap; the files are updated while it is locked. */
 async function moveBranch(

@@ -15,6 +15,51 @@ export interface FoundMerge {
   readonly undone: string | undefined;
 }
 
+/** Who wrote once what a result and a branch had both changed. */
+export interface SolvedMerge {
+  readonly by: string;
+  readonly files: readonly string[];
+}
+
+/** Files that a merge names. */
+const MAX_SOLVED = 200;
+const SOLVED_BY = "Conflict-solved-by";
+const SOLVED = "Conflict-solved";
+
+/** How the message of a merge tells it. Pure. */
+export function trailersOf({ by, files }: SolvedMerge): string {
+  const name = by.replace(/[<>\p{Cc}]/gu, "").trim();
+  const named = files.slice(0, MAX_SOLVED).map((path) => `${SOLVED}: ${JSON.stringify(path)}`);
+  return [`${SOLVED_BY}: ${name}`, ...named].map((line) => `${line}\n`).join("");
+}
+
+/** Undefined: nothing of the merge was solved. */
+export async function solvedIn(
+  { git, at }: Repository,
+  commit: string,
+  { signal }: { signal?: AbortSignal | undefined },
+): Promise<SolvedMerge | undefined> {
+  const told = [SOLVED_BY, SOLVED].map((key) => `%(trailers:key=${key},valueonly)`);
+  const said = await git.text(["log", "-1", `--format=${told.join("%x00")}`, commit], {
+    at,
+    signal,
+  });
+  const [by = "", named = ""] = said.split("\0").map((part) => part.trim());
+  if (by === "") return undefined;
+
+  return { by, files: named.split("\n").flatMap(pathIn) };
+}
+
+/** What stands there may be another program's. Pure. */
+function pathIn(line: string): readonly string[] {
+  try {
+    const path: unknown = JSON.parse(line);
+    return typeof path === "string" ? [path] : [];
+  } catch {
+    return [];
+  }
+}
+
 export interface MergeSearch {
   /** A branch by its short name. */
   readonly target: string;
