@@ -107,6 +107,7 @@ export const STEP_KINDS = [
   "accept",
   "count",
   "base",
+  "judge",
   "check",
   "module",
   "merge",

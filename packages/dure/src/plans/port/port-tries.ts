@@ -1,7 +1,9 @@
 /** The tries of a port: implement, test, accept, until one is good or none is left. */
 
 import type { PortOutcome } from "../rows/outcomes.ts";
-import { countOf, fewerTests, type TestCount } from "../results/count.ts";
+import { countOf, fewerTests } from "../results/count.ts";
+import type { Framework } from "../results/report.ts";
+import { judgeTry } from "./judge.ts";
 import { readTestOutput } from "../results/read-output.ts";
 import { feedbackOf, type ImplResult } from "../workers/feedback.ts";
 import type { ChannelMember } from "../rows/channel.ts";
@@ -241,7 +243,7 @@ class PortTries {
     const recalled = this.#recalled(current.number);
     if (accepted.feedback.success && recalled) return { commit, feedback: recalled };
     const dishonest = accepted.feedback.success
-      ? await this.#dishonesty(current, commit, accepted.counted)
+      ? await this.#dishonesty(current, commit, accepted)
       : undefined;
     const ends = [implemented, tested];
     if (dishonest) {
@@ -276,13 +278,19 @@ class PortTries {
   async #dishonesty(
     current: Try,
     commit: string,
-    counted: TestCount | undefined,
+    { counted, framework }: AcceptOutput,
   ): Promise<Tampering | undefined> {
     const from = this.#work.account.port.startCommit ?? commit;
     const between = { from, to: commit };
     const found = await findTampering(this.#work, between, async () => {
-      const before = counted && (await countAtStart(this.#work, current, between));
-      return before && counted ? fewerTests(before, counted) : [];
+      const isWeakerAllowed = this.#work.port.weakerTests === "allowed";
+      const before = isWeakerAllowed
+        ? undefined
+        : await countAtStart(this.#work, current, between);
+      const fewer = before ? fewerTests(before, counted) : [];
+      if (fewer.length > 0) return fewer;
+      const judged = { ...between, framework: framework as Framework, isWeakerAllowed };
+      return judgeTry(this.#work, current, judged);
     });
     if (found?.failure && !this.#isDecided(current)) throw found.failure;
 
