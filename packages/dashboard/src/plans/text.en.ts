@@ -515,6 +515,7 @@ export const en: PlansText = {
       shared: "Shared files",
       count: "Tests before",
       base: "Without the work",
+      judge: "Test that has to fail",
       integrate: "After the merge",
       review: "Review by a person",
     },

@@ -546,6 +546,7 @@ export const ko = {
       shared: "함께 쓰는 파일",
       count: "시작할 때의 테스트",
       base: "작업 없이 테스트",
+      judge: "실패해야 하는 테스트",
       integrate: "합친 뒤 테스트",
       review: "사람의 검토",
     } as Readonly<Record<string, string>>,

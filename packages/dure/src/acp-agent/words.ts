@@ -70,6 +70,7 @@ const en: AcpWords = {
     accept: "run the acceptance",
     count: "count tests",
     base: "run the acceptance without the work",
+    judge: "run tests that have to fail",
     check: "check",
     module: "build the module",
     merge: "merge",

@@ -26,6 +26,7 @@ import type {
   PublishOutcome,
   RetryRequest,
   RunDetail,
+  RunPorts,
   RunOrdered,
   RunRequest,
   RunsCleaned,
@@ -217,6 +218,15 @@ export class PlansClient {
   }
 
   // --- ports of a run
+
+  /** Some of the ports of a run, as {@link run} has them. */
+  ports(
+    id: string,
+    names: readonly string[],
+    options: CallOptions = {},
+  ): Promise<RunPorts> {
+    return this.#http.get(`${pathOf(id)}/ports${queryOf({ ids: names.join(",") })}`, options);
+  }
 
   port(id: string, port: string, options: CallOptions = {}): Promise<PortDetail> {
     return this.#http.get(pathOf(id, port), options);

@@ -107,6 +107,7 @@ export const STEP_KINDS = [
   "accept",
   "count",
   "base",
+  "judge",
   "check",
   "module",
   "merge",
@@ -167,3 +168,6 @@ export const MAX_TRIES = 50;
 export function shownTry(number: number): number {
   return number > MAX_TRIES ? 0 : number;
 }
+
+/** Ports of a run that are read together at most. */
+export const MAX_PORTS_READ = 100;

@@ -9,6 +9,7 @@ export const STEPS_KO = {
   accept: "통과하는지 확인하기",
   count: "테스트 세기",
   base: "작업 없이 확인하기",
+  judge: "실패해야 하는 테스트 돌려 보기",
   check: "검사하기",
   module: "모듈 만들기",
   merge: "합치기",

@@ -1,4 +1,4 @@
-import { isRunOver } from "../kernel/plans.ts";
+import { isRunOver, MAX_PORTS_READ } from "../kernel/plans.ts";
 import type { ConnectionState } from "../client/turn-stream.ts";
 import { systemClock } from "../kernel/clock.ts";
 import type { DureError } from "../kernel/errors.ts";
@@ -36,6 +36,9 @@ export class RunFollower implements Store<RunView> {
   /** Ends the wait for an ended run to go on. */
   #goesOn = new AbortController();
   #isLooking = false;
+  /** Ports that news were about, and whether some were about the run. */
+  readonly #changed = new Set<string>();
+  #isRunChanged = false;
 
   constructor({ hub, id }: { hub: DureHub; id: string }) {
     this.#hub = hub;
@@ -116,14 +119,45 @@ export class RunFollower implements Store<RunView> {
 
   #hear(event: PlatformEvent): void {
     for (const hear of this.#hearers) hear(event);
+    const port = portIn(event, this.#view.run);
+    if (port === undefined) this.#isRunChanged = true;
+    else this.#changed.add(port);
+    this.#lookSoon();
+  }
+
+  #lookSoon(): void {
     if (this.#isLooking) return;
     this.#isLooking = true;
 
     const { signal } = this.#leave;
     systemClock.after(GATHER_MS, () => {
-      this.#isLooking = false;
-      if (!signal.aborted) void this.load();
+      void this.#look(signal).finally(() => (this.#isLooking = false));
     });
+  }
+
+  /** Reads what news have changed: the run, or the ports that they are about. */
+  async #look(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted && (this.#isRunChanged || this.#changed.size > 0)) {
+      const names = [...this.#changed];
+      const isMany = names.length > MAX_PORTS_READ;
+      const isOfRun = this.#isRunChanged || isMany;
+      this.#changed.clear();
+      this.#isRunChanged = false;
+      await (isOfRun ? this.load() : this.#loadPorts(names, signal));
+    }
+  }
+
+  async #loadPorts(names: readonly string[], signal: AbortSignal): Promise<void> {
+    const before = this.#view.run;
+    if (before === undefined) return this.load();
+    try {
+      const { ports } = await this.#hub.client.plans.ports(this.#id, names, { signal });
+      // Who read the run meanwhile may know more.
+      if (this.#view.run !== before) for (const name of names) this.#changed.add(name);
+      else this.#show({ run: withPorts(before, ports), problem: undefined });
+    } catch (error) {
+      if (!signal.aborted) this.#show({ problem: asDureError(error) });
+    }
   }
 
   #show(part: Partial<RunView>): void {
@@ -131,6 +165,35 @@ export class RunFollower implements Store<RunView> {
     if (!this.#isOver) this.#goesOn.abort();
     this.#listeners.tell();
   }
+}
+
+/** Of news of one port, which change nothing else of a run that is built; else undefined. Pure. */
+function portIn(
+  { type, data }: PlatformEvent,
+  run: Pick<RunDetail, "phase" | "ports"> | undefined,
+): string | undefined {
+  if (run?.phase !== "building" || !OF_ONE_PORT.test(type)) return undefined;
+  const port = "port" in data ? data.port : undefined;
+
+  return run.ports.find(({ id }) => id === port)?.id;
+}
+
+/** A port that is given back by the merge changes its run too. */
+const OF_ONE_PORT = /^(?:worker|direct|escalation)\.|^port\.(?!recalled)/;
+
+/** With the ports as they stand now; the run has used what they have. Pure. */
+function withPorts(run: RunDetail, ports: RunDetail["ports"]): RunDetail {
+  const now = new Map(ports.map((port) => [port.id, port]));
+  const added = { tokensIn: run.tokensIn, tokensCached: run.tokensCached, tokensOut: run.tokensOut };
+  const all = run.ports.map((before) => {
+    const port = now.get(before.id) ?? before;
+    added.tokensIn += port.tokensIn - before.tokensIn;
+    added.tokensCached += port.tokensCached - before.tokensCached;
+    added.tokensOut += port.tokensOut - before.tokensOut;
+    return port;
+  });
+
+  return { ...run, ...added, ports: all };
 }
 
 function isAboutTheRun({ type }: PlatformEvent): boolean {

@@ -2,7 +2,7 @@ import { DureError } from "../kernel/errors.ts";
 import { onWire } from "../kernel/wire.ts";
 import { onlyDefined } from "../kernel/json.ts";
 import type { RunOrder } from "../plans/rows/run.ts";
-import { shownPort } from "../plans/runs/shown.ts";
+import { shownPort, shownPorts } from "../plans/runs/shown.ts";
 import {
   DiffJson,
   ManifestJson,
@@ -12,6 +12,9 @@ import {
   PortRetryBody,
   PortSaidAnswer,
   PortSayBody,
+  PortsQuery,
+  RunParams,
+  RunPortsJson,
   StepParams,
   TranscriptJson,
   TranscriptQuery,
@@ -23,6 +26,7 @@ import { viewerOf, viewOf } from "./tenants.ts";
 
 /** One port of a run: looked at and steered. */
 export function portRoutes(app: RouteApp, parts: PlanRouteParts): void {
+  readPorts(app, parts);
   readPort(app, parts);
   readManifest(app, parts);
   readPortTranscript(app, parts);
@@ -30,6 +34,29 @@ export function portRoutes(app: RouteApp, parts: PlanRouteParts): void {
   retryPort(app, parts);
   skipPort(app, parts);
   sayToPort(app, parts);
+}
+
+function readPorts(app: RouteApp, parts: PlanRouteParts): void {
+  const { runs } = parts.plans;
+  app.get(
+    "/v1/runs/:id/ports",
+    {
+      config: read,
+      schema: {
+        tags,
+        summary: "Some ports of a run, as the run has them; unknown names are left out",
+        params: RunParams,
+        querystring: PortsQuery,
+        response: { 200: RunPortsJson, ...problems(400, 401, 403, 404) },
+      },
+    },
+    async (request) => {
+      const tenant = viewOf(request);
+      const found = await runs.ports(request.params.id, request.query.ids, { tenant });
+
+      return onWire<RunPortsJson>({ ports: shownPorts(found) });
+    },
+  );
 }
 
 function readPort(app: RouteApp, parts: PlanRouteParts): void {

@@ -4,6 +4,7 @@ import {
   CHANNEL_MESSAGE_TYPES,
   CHANNEL_SPEAKERS,
   GIT_REF,
+  MAX_PORTS_READ,
   MEMBERS,
   DELIVERIES,
   PLAN_RUN_STATUSES,
@@ -40,6 +41,15 @@ const access = z.enum(["read", "own"]);
 
 export const RunParams = z.object({ id: runId });
 export const PortParams = z.object({ id: runId, port: portId });
+
+export const PortsQuery = z.object({
+  ids: z
+    .string()
+    .max(MAX_PORTS_READ * 101)
+    .transform((text) => text.split(",").filter(Boolean))
+    .pipe(z.array(portId).max(MAX_PORTS_READ))
+    .meta({ description: `Names of ports between commas, at most ${MAX_PORTS_READ}.` }),
+});
 export const StepParams = z.object({
   ...PortParams.shape,
   step: z.coerce.number().int().min(1).max(Number.MAX_SAFE_INTEGER),
@@ -694,6 +704,9 @@ export const RunDetailJson = z
   .meta({ id: "RunDetail" });
 export type RunDetailJson = z.output<typeof RunDetailJson>;
 
+export const RunPortsJson = z.object({ ports: z.array(PortJson) }).meta({ id: "RunPorts" });
+export type RunPortsJson = z.output<typeof RunPortsJson>;
+
 const ChannelJson = z
   .object({ id: z.string(), a: member, b: member, status: z.enum(["active", "closed"]) })
   .meta({
@@ -863,6 +876,8 @@ export type PlanRun = FromWire<RunJson>;
 export type ListedRun = FromWire<ListedRunJson>;
 /** A run with its plan, its ports and the steps of no port. */
 export type RunDetail = FromWire<RunDetailJson>;
+/** Some ports of a run, as the run has them. */
+export type RunPorts = FromWire<RunPortsJson>;
 /** Outcome of a run; without a commit nothing was kept. */
 export type RunReport = NonNullable<PlanRun["report"]>;
 /** A port of a run: what it is to do, and how it stands. */

@@ -1073,6 +1073,14 @@ export const ROUTES: Readonly<Record<string, Row>> = {
     own: "200",
     absent: RUN,
   },
+  "GET /v1/runs/:id/ports": {
+    reaches: "none",
+    scope: "plans:read",
+    names: "thing",
+    call: ({ run }) => ({ path: `/v1/runs/${run}/ports?ids=greet` }),
+    own: "200",
+    absent: RUN,
+  },
   "GET /v1/runs/:id/ports/:port": {
     reaches: "none",
     scope: "plans:read",

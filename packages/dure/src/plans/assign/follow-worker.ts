@@ -63,10 +63,8 @@ export async function followWorker(
       if (event.type === "progress") await signs.heard(event, log);
     }
   } finally {
-    signs.stop();
     // A leader that has lost the run writes nothing.
-    if (!result) await signs.lastWord(log).catch(() => {});
-    await signs.storeNotes().catch(() => {});
+    await signs.end(log).catch(() => {});
   }
 
   if (result) return { result, counted: signs.counted, log, session };

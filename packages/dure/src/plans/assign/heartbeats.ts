@@ -1,4 +1,3 @@
-import type { Transaction } from "../../durable/database.ts";
 import type { Cancel, Clock } from "../../kernel/clock.ts";
 import { messageOf } from "../../kernel/errors.ts";
 import type { Logger } from "../../kernel/logger.ts";
@@ -6,6 +5,7 @@ import type { StepWaiting } from "../../wire/runs.ts";
 import type { ProviderTrouble } from "../calls/provider-trouble.ts";
 import type { TranscriptEntry, WorkerEvent } from "../workers/worker.ts";
 import { TranscriptBuffer } from "./transcript.ts";
+import type { Counting } from "../rows/records.ts";
 import type { PlanStep } from "../rows/run.ts";
 import {
   countedOf,
@@ -50,8 +50,8 @@ export interface WorkerHeartbeatsOptions {
   readonly tests?: string | undefined;
   /** How long such steps take, milliseconds. Undefined: it is not known. */
   readonly typicalMs?: number | undefined;
-  /** Adds it to the port and the run that pay for it, in the transaction of the sign. */
-  readonly count: (tx: Transaction, more: Counted) => Promise<void>;
+  /** Adds it to the port and the run that pay for it, together with the sign. */
+  readonly count: (more: Counted) => Counting;
 }
 
 type ProgressEvent = Extract<WorkerEvent, { type: "progress" }>;
@@ -72,6 +72,8 @@ export class WorkerHeartbeats {
   #storedAt: number;
   #isStalled = false;
   #last: ProgressEvent | undefined;
+  /** Heard, and stored within a moment. */
+  #unstored: { readonly event: ProgressEvent; readonly log: string } | undefined;
   #counted: Counted = NOTHING_COUNTED;
   readonly #notes = new TranscriptBuffer();
   #cancelNotes: Cancel | undefined;
@@ -105,24 +107,31 @@ export class WorkerHeartbeats {
     this.#cancelNotes ??= this.#options.clock.after(NOTES_EVERY_MS, () => this.#storeSoon());
   }
 
-  /** Stores what was noted. One at a time. */
-  storeNotes(): Promise<void> {
-    this.#cancelNotes?.();
-    this.#cancelNotes = undefined;
-    const { stepLog, step } = this.#options;
-    const storing = this.#storing.then(() => stepLog.note(step, this.#notes.take()));
-    this.#storing = storing.catch(() => {});
-    return storing;
-  }
-
+  /** Stores what was noted, and the sign that waits. One at a time. */
   #storeSoon(): void {
-    this.storeNotes().catch((error: unknown) => {
+    this.#storeWaitingSign().catch((error: unknown) => {
       const { logger, step, port } = this.#options;
       logger.warn(
         { step: step.id, error: messageOf(error) },
         `a part of the transcript of ${port} could not be stored`,
       );
     });
+  }
+
+  #storeWaitingSign(): Promise<void> {
+    const sign = this.#unstored;
+    if (sign) return this.#store(sign.event, sign.log, this.#options.clock.monotonic());
+    this.#cancelNotes?.();
+    this.#cancelNotes = undefined;
+    const { stepLog, step } = this.#options;
+
+    return this.#inTurn(() => stepLog.note(step, this.#notes.take()));
+  }
+
+  #inTurn(store: () => Promise<void>): Promise<void> {
+    const storing = this.#storing.then(store);
+    this.#storing = storing.catch(() => {});
+    return storing;
   }
 
   /** What keeps the provider from the worker, or that nothing does. Stored within a moment. */
@@ -157,10 +166,13 @@ export class WorkerHeartbeats {
     this.#isStalled = false;
     this.#last = event;
     const { input, output } = this.#counted;
-    const everyMs = event.tokensUsed > input + output ? PAID_EVERY_MS : SIGN_EVERY_MS;
-    if (isBack || event.progress === 1 || now - this.#storedAt >= everyMs) {
-      await this.#store(event, log, now);
-    }
+    const isPaid = event.tokensUsed > input + output;
+    const everyMs = isPaid ? PAID_EVERY_MS : SIGN_EVERY_MS;
+    if (isBack || now - this.#storedAt >= everyMs) return this.#store(event, log, now);
+    if (event.progress !== 1 && !isPaid) return;
+    // Mostly its end comes at once, and is stored with it.
+    this.#unstored = { event, log };
+    this.#cancelNotes ??= this.#options.clock.after(PAID_EVERY_MS, () => this.#storeSoon());
   }
 
   /** How much is done: as the worker says, else by what it has come to. */
@@ -174,13 +186,16 @@ export class WorkerHeartbeats {
     return Math.max(step.progress, progress, share);
   }
 
-  /** The last word, of a worker that came to no result: what it used is counted. */
-  async lastWord(log: string): Promise<void> {
-    if (this.#last && this.#last.callsMade > this.#counted.calls) {
-      await this.#store(this.#last, log, this.#options.clock.monotonic());
-    }
+  /** The worker has ended: what was not stored yet is. */
+  async end(log: string): Promise<void> {
+    this.stop();
+    const last = this.#last;
+    const isUncounted = last !== undefined && last.callsMade > this.#counted.calls;
+    if (isUncounted) this.#unstored ??= { event: last, log };
+    await this.#storeWaitingSign();
   }
 
+  /** No silence is told any more. */
   stop(): void {
     this.#cancelWaiting?.();
     this.#cancel();
@@ -188,16 +203,18 @@ export class WorkerHeartbeats {
 
   async #store(event: ProgressEvent, log: string, now: number): Promise<void> {
     const { stepLog, step, count } = this.#options;
-    const used = countedOf(event.tokens, event.callsMade, event.tokensUsed);
-    const more = lessCounted(used, this.#counted);
     this.#storedAt = now;
-    await stepLog.sign(
-      step,
-      { progress: event.progress, task: event.currentTask, log, used },
-      (tx) => count(tx, more),
-      [this.#progressEvent(event)],
-    );
-    this.#counted = used;
+    this.#unstored = undefined;
+    this.#cancelNotes?.();
+    this.#cancelNotes = undefined;
+    await this.#inTurn(async () => {
+      const used = countedOf(event.tokens, event.callsMade, event.tokensUsed);
+      const counting = count(lessCounted(used, this.#counted));
+      const { progress, currentTask: task } = event;
+      const sign = { progress, task, log, used, entries: this.#notes.take() };
+      await stepLog.sign(step, sign, counting, [this.#progressEvent(event)]);
+      this.#counted = used;
+    });
   }
 
   #progressEvent(event: ProgressEvent | undefined) {

@@ -44,6 +44,11 @@ export class TokenMeter implements SharedTokens {
     return around !== undefined && around.left < own.left ? around : own;
   }
 
+  /** What is used by now, what is not stored yet included. */
+  get use(): StoredUse {
+    return { tokens: { ...this.#use.tokens }, calls: { ...this.#use.calls } };
+  }
+
   /** The bound that lets no call be made any more; undefined: none does. */
   get usedUp(): Bound | undefined {
     return [this.bound("tokens"), this.bound("calls")].find(

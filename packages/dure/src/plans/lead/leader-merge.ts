@@ -9,7 +9,7 @@ import type { RunBook } from "./run-book.ts";
 import type { PlanPort, PlanStep, PlanRun } from "../rows/run.ts";
 import { BISECT_TRIES } from "../port/tries.ts";
 import { aboutRun, escalationFor, type TriggerName } from "../ask/triggers.ts";
-import { emit } from "../rows/records.ts";
+import { emit, stepEnded, writeIn } from "../rows/records.ts";
 import type { Lease } from "../../durable/leases.ts";
 import type { RunOutcome } from "../../kernel/plans.ts";
 import type { Because } from "../../wire/plans.ts";
@@ -127,7 +127,7 @@ export class LeaderMerge {
     const port = this.#book.port(id);
     const step = await this.#integrateStep(id);
     await this.#book.transaction(async (tx) => {
-      await records.steps.end(tx, step.id, { output: feedback });
+      await writeIn(tx, stepEnded(step.id, { output: feedback }));
       await records.changePorts(tx, run.id, [
         {
           position: port.position,
@@ -153,7 +153,7 @@ export class LeaderMerge {
     const { message, code } = because;
     const step = await this.#integrateStep(id);
     await this.#book.transaction(async (tx) => {
-      await records.steps.end(tx, step.id, { output: feedback });
+      await writeIn(tx, stepEnded(step.id, { output: feedback }));
       await records.changePorts(tx, run.id, [{ position, status: "failed", because }]);
       const question = escalationFor(code === "CONFLICT" ? "same-file" : "build-failed", {
         ...aboutRun(run),

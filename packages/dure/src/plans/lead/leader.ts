@@ -27,7 +27,7 @@ import type { Because } from "../../wire/plans.ts";
 /** Reports that are decided about together. */
 const BATCH = 1_000;
 /** Orders are looked for this often, in milliseconds; a notification comes sooner. */
-const ORDERS_EVERY_MS = 500;
+const ORDERS_EVERY_MS = 2_000;
 
 /** Orders after which earlier faults of a port count no more. */
 const BEGINS_AGAIN: ReadonlySet<string> = new Set(["retry", "review"]);
@@ -229,9 +229,10 @@ export class RunLeader {
     if (decision.refused) return;
     const { position } = this.#book.port(report.port);
     const { outcome } = report;
+    const addSpentMs = outcome.spentMs;
     if (outcome.status === "failed") {
       if (outcome.escalation) batch.raised.push(outcome.escalation);
-      batch.changes.push({ position, because: outcome.because });
+      batch.changes.push({ position, because: outcome.because, addSpentMs });
 
       return;
     }
@@ -239,7 +240,7 @@ export class RunLeader {
     const hasResult = outcome.status === "succeeded" || outcome.status === "held";
     const resultCommit = hasResult ? (outcome.commit ?? null) : undefined;
     const because = (outcome.status === "held" ? outcome.because : undefined) ?? null;
-    batch.changes.push({ position, because, resultCommit });
+    batch.changes.push({ position, because, resultCommit, addSpentMs });
   }
 
   #addOrder(batch: PortBatch, open: OpenOrder): OrderDecision {

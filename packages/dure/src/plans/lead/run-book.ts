@@ -5,7 +5,7 @@ import type { Lease } from "../../durable/leases.ts";
 import type { NewEscalation } from "../../kernel/escalation.ts";
 import type { LeaderParts } from "./leader-parts.ts";
 import { RESUMING_TRIGGERS } from "../ask/triggers.ts";
-import { emit, present } from "../rows/records.ts";
+import { emit, eventsEmitted, portsChanged, present, settled } from "../rows/records.ts";
 import type { OpenOrder, PortChange, RunChange, Settling } from "../rows/run-changes.ts";
 import { carryReview, type CarriedReview } from "../rows/comment-rows.ts";
 import { REFUSALS, type ClosedOrder } from "./run-orders.ts";
@@ -113,21 +113,35 @@ export class RunBook {
    */
   async writeDecided(entry: RunEntry): Promise<void> {
     const { change = {}, changes = [], closed = [] } = entry;
-    for (let from = 0; from === 0 || from < changes.length; from += BATCH) {
-      await this.transaction(async (tx) => {
-        await this.#changePorts(tx, changes.slice(from, from + BATCH));
-        if (from > 0) return;
-        const { records } = this.#parts;
-        const isChanged = Object.keys(present(change)).length > 0;
-        if (isChanged) await records.changeRun(tx, this.#run.id, change);
-        await this.#writeBeside(tx, entry);
-        if (closed.some(({ order, refused }) => order.order.type === "again" && !refused)) {
-          await records.steps.forgetFailedIntegrations(tx, this.#run.id, ORCHESTRATOR);
-        }
-      });
+    if (isPlain(entry)) {
+      await this.#putPlain(entry);
+    } else {
+      for (let from = 0; from === 0 || from < changes.length; from += BATCH) {
+        await this.transaction(async (tx) => {
+          await this.#changePorts(tx, changes.slice(from, from + BATCH));
+          if (from > 0) return;
+          const { records } = this.#parts;
+          const isChanged = Object.keys(present(change)).length > 0;
+          if (isChanged) await records.changeRun(tx, this.#run.id, change);
+          await this.#writeBeside(tx, entry);
+          if (closed.some(({ order, refused }) => order.order.type === "again" && !refused)) {
+            await records.steps.forgetFailedIntegrations(tx, this.#run.id, ORCHESTRATOR);
+          }
+        });
+      }
     }
     this.#announce(entry);
     this.note({ changes, run: change });
+  }
+
+  /** In one statement: ports that begin and succeed. */
+  async #putPlain({ changes = [], settles = [], events = [] }: RunEntry): Promise<void> {
+    const run = this.#run.id;
+    const changed = changes.length === 0 ? [] : [portsChanged(run, changes)];
+    const ports = settles.flatMap((one) => one.ports ?? []);
+    const closed = ports.length === 0 ? [] : [settled(run, { ports })];
+    const writes = [...changed, ...closed, ...eventsEmitted(events)];
+    if (writes.length > 0) await this.#parts.records.put(this.#lease, writes);
   }
 
   /** Ends the run. */
@@ -239,6 +253,17 @@ export class RunBook {
 /** Undefined: the order is to the whole run. Pure. */
 export function portOf(order: RunOrder): string | undefined {
   return "port" in order ? order.port : undefined;
+}
+
+/** It changes ports that go well, and nothing beside them. Pure. */
+function isPlain({ change = {}, changes = [], ...rest }: RunEntry): boolean {
+  const { settles = [], raised = [], closed = [], reviews = [] } = rest;
+  const isMore = raised.length + closed.length + reviews.length > 0;
+  const isOver = changes.some(({ status }) => status === "failed" || status === "cancelled");
+  const isOfRun = Object.keys(present(change)).length > 0;
+  const isSimple = settles.every(({ ports, types, except }) => ports && !types && !except);
+
+  return !isMore && !isOver && !isOfRun && isSimple && changes.length <= BATCH;
 }
 
 function withoutAdds(change: PortChange): Partial<PlanPort> {

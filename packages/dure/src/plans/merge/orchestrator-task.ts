@@ -1,4 +1,3 @@
-import type { Transaction } from "../../durable/database.ts";
 import type { NewEscalation } from "../../kernel/escalation.ts";
 import { policyOfWorker } from "../network-needs.ts";
 import type { Port, WorkerSpec } from "../plan.ts";
@@ -9,11 +8,18 @@ import { aloneWith, assignmentOf, noMorePaths } from "../assign/assignment.ts";
 import { waitForLimit } from "../assign/wait-for-limit.ts";
 import { followWorker, type Violation, type WorkerEnd } from "../assign/follow-worker.ts";
 import type { PairParts } from "../port/pair-parts.ts";
-import { useOfRun, useQuestions } from "../port/port-account.ts";
+import { isNothing, useOfRun, useQuestions } from "../port/port-account.ts";
 import type { PortFileChange, PortFiles, TakenWork } from "../port/port-files.ts";
-import { ORCHESTRATOR, type PlanRun, type PlanStep } from "../rows/run.ts";
+import { useAdded, violationsFound, type Counting } from "../rows/records.ts";
+import { ORCHESTRATOR, type PlanRun, type PlanStep, type Used } from "../rows/run.ts";
 import { WorkerHeartbeats } from "../assign/heartbeats.ts";
-import { uncounted, type StepEnd, type StepLog, type StepLogParts } from "../rows/step-log.ts";
+import {
+  uncounted,
+  type StepEnd,
+  type StepLog,
+  type StepLogParts,
+  type StepWritten,
+} from "../rows/step-log.ts";
 import { aboutRun, escalationFor, type TriggerName } from "../ask/triggers.ts";
 import { namesOf } from "../rows/words.ts";
 import type { RunEvent } from "../rows/run-event.ts";
@@ -151,17 +157,13 @@ async function commission(
 
 async function follow(assignment: Assignment, place: TaskPlace): Promise<WorkerEnd> {
   const { run, spec, step, stepLog, parts, signal } = place;
-  const { records } = parts;
   const signs = new WorkerHeartbeats({
     ...parts,
     stepLog,
     step,
     port: ORCHESTRATOR,
     member: "orchestrator",
-    count: async (tx, used) => {
-      if (used.input === 0 && used.output === 0 && used.calls === 0) return;
-      parts.tokens.known(await records.addUse(tx, run.id, used));
-    },
+    count: (used) => counting(run, used, parts),
   });
   return followWorker(parts.worker(spec), assignment, {
     signs,
@@ -174,49 +176,49 @@ async function storeViolation(
   { path, wanted, because, detail }: Violation,
   { run, step, parts }: TaskPlace,
 ): Promise<void> {
-  await parts.records.write(parts.lease, (tx) =>
-    parts.records.violation(tx, run.id, {
-      port: ORCHESTRATOR,
-      try: step.try,
-      member: "orchestrator",
-      path: path.slice(0, 1_000),
-      wanted,
-      because,
-      detail,
-      found: "request",
-    }),
-  );
+  await parts.records.violation(parts.lease, run.id, {
+    port: ORCHESTRATOR,
+    try: step.try,
+    member: "orchestrator",
+    path: path.slice(0, 1_000),
+    wanted,
+    because,
+    detail,
+    found: "request",
+  });
+}
+
+/** Adds what the orchestrator has used to what the run has. */
+function counting(
+  run: PlanRun,
+  used: Used | undefined,
+  { tokens }: Pick<OrchestratorParts, "tokens">,
+): Counting {
+  const writes = used && !isNothing(used) ? [useAdded(run.id, used)] : [];
+  return { writes, stored: (use) => tokens.known(use) };
 }
 
 // --- the end of the step
 
-interface StepWritten {
-  readonly escalations: readonly NewEscalation[];
-  readonly events: readonly RunEvent[];
-}
-
-/** Writes with the end of the orchestrator's step: used tokens, and paths that it does not own. */
+/** Written with the end of the orchestrator's step: used tokens, and paths that it does not own. */
 export function taskEnd(
   run: PlanRun,
   number: number,
-  { records }: Pick<StepLogParts, "records">,
-): (tx: Transaction, end: StepEnd<TaskOutput>) => Promise<StepWritten> {
-  return async (tx, end) => {
+  parts: Pick<OrchestratorParts, "tokens">,
+): (end: StepEnd<TaskOutput>) => StepWritten {
+  return (end) => {
     const { status, changes, violations } = end.output;
-    for (const { path, because } of violations.slice(0, MAX_VIOLATIONS)) {
-      await records.violation(tx, run.id, {
-        port: ORCHESTRATOR,
-        try: number,
-        member: "orchestrator",
-        path,
-        wanted: "write",
-        because,
-        detail: sayViolation(because),
-        found: "commit",
-      });
-    }
-    const tokens = uncounted(end);
-    const used = tokens && (await records.addUse(tx, run.id, tokens));
+    const found = violations.slice(0, MAX_VIOLATIONS).map(({ path, because }) => ({
+      port: ORCHESTRATOR,
+      try: number,
+      member: "orchestrator" as const,
+      path,
+      wanted: "write" as const,
+      because,
+      detail: sayViolation(because),
+      found: "commit" as const,
+    }));
+    const { writes, stored } = counting(run, uncounted(end), parts);
     const data = {
       port: ORCHESTRATOR,
       member: "orchestrator" as const,
@@ -227,11 +229,12 @@ export function taskEnd(
       violations: violations.length,
     };
     return {
-      escalations: [
-        ...(used ? useQuestions(run, used) : []),
+      counting: { writes: [...writes, ...violationsFound(run.id, found)], stored },
+      events: [{ type: "worker.complete" as const, data }],
+      asks: (use) => [
+        ...(use ? useQuestions(run, use) : []),
         ...ownershipQuestions(run, violations),
       ],
-      events: [{ type: "worker.complete" as const, data }],
     };
   };
 }

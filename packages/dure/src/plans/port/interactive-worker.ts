@@ -1,4 +1,3 @@
-import type { Transaction } from "../../durable/database.ts";
 import { DureError, messageOf } from "../../kernel/errors.ts";
 import type { MemberPlace } from "../agents/member-home.ts";
 import { aloneWith, assignmentOf, noMorePaths } from "../assign/assignment.ts";
@@ -143,7 +142,7 @@ export class InteractiveWorker {
 
   /** Stores what the answer took, and what was said in the member's own transcript. */
   async #keep(
-    step: PlanStep | undefined,
+    step: MemberPast["step"],
     notes: TranscriptBuffer,
     result: WorkerResult | undefined,
   ): Promise<void> {
@@ -151,8 +150,7 @@ export class InteractiveWorker {
     const used = countedOf(result?.tokens, result?.calls ?? 0);
     try {
       if (used.input + used.output > 0 || used.calls > 0) {
-        const count = (tx: Transaction): Promise<void> => account.countSign(tx, used);
-        await parts.records.write(parts.lease, count);
+        await parts.records.putAll(parts.lease, account.countSign(used));
       }
 
       if (step) await steps.log.note(step, notes.take());

@@ -1,7 +1,6 @@
 import type { Member } from "../../kernel/plans.ts";
 import type { PlanStep } from "../rows/run.ts";
 import type { PortWork } from "./pair-parts.ts";
-import type { MemberOutput } from "./port-steps.ts";
 
 /** What a member has of its earlier turns. */
 export interface MemberPast {
@@ -10,7 +9,7 @@ export interface MemberPast {
   /** Its last words in a try. */
   readonly summary?: string | undefined;
   /** Its last step. */
-  readonly step?: PlanStep | undefined;
+  readonly step?: Pick<PlanStep, "id"> | undefined;
 }
 
 /**
@@ -18,23 +17,16 @@ export interface MemberPast {
  * where that came later. `before`: of the tries before this one.
  */
 export async function pastOf(
-  { run, port, parts, channel }: Pick<PortWork, "run" | "port" | "parts" | "channel">,
+  { run, port, parts }: Pick<PortWork, "run" | "port" | "parts">,
   member: Member,
-  { worker, before = Infinity }: { readonly worker: string; readonly before?: number | undefined },
+  { worker, before }: { readonly worker: string; readonly before?: number | undefined },
 ): Promise<MemberPast> {
-  const steps = await parts.records.steps.of(run.id, port.id);
-  const own = steps.filter(
-    (step) => step.member === member && step.try < before && step.worker === worker,
-  );
-  const talked = own.findLast(({ session }) => session !== undefined);
-  const ended = own.findLast(({ output }) => output);
-  const answered = await channel.answeringSession(member, worker);
-  const isLater = answered !== undefined && answered.at > (talked?.startedAt ?? 0);
-  const output = ended?.output as MemberOutput | undefined;
+  const past = await parts.records.steps.past(run.id, port.id, { member, worker, before });
+  const isLater = past.answeredAt !== null && past.answeredAt > (past.talkedAt ?? 0);
 
   return {
-    session: isLater ? answered.session : talked?.session,
-    summary: output?.result.summary,
-    step: own.at(-1),
+    session: (isLater ? past.answered : past.session) ?? undefined,
+    summary: past.summary ?? undefined,
+    step: past.step === null ? undefined : { id: past.step },
   };
 }

@@ -1,6 +1,5 @@
 /** The work of one member of a pair: its worker runs, and what it changed is taken. */
 
-import type { Transaction } from "../../durable/database.ts";
 import type { MemberPlace } from "../agents/member-home.ts";
 import { isGrave } from "../workspace/owned-changes.ts";
 import { policyOfWorker } from "../network-needs.ts";
@@ -27,6 +26,7 @@ import { PairTalk } from "./pair-talk.ts";
 import { PortFailure, useExhausted } from "./port-failure.ts";
 import type { MemberOutput } from "./port-steps.ts";
 import type { PlanStep } from "../rows/run.ts";
+import type { Counting } from "../rows/records.ts";
 import { WorkerHeartbeats } from "../assign/heartbeats.ts";
 import type { Counted, StepEnd } from "../rows/step-log.ts";
 import type { Member, OnViolation } from "../../kernel/plans.ts";
@@ -121,7 +121,7 @@ export class MemberWork {
         const session = step.session ?? before.session;
         const heard = unheard.map(({ payload }) => wordsIn(payload));
         const given = { part, step, spec, prompt, heard, session, scope, place, confinement };
-        for (const { id } of unheard) await this.#work.channel.processed(id);
+        await this.#work.channel.processed(...unheard.map(({ id }) => id));
 
         return this.#take(part, scope, step, await this.#runWorker(given));
       },
@@ -249,13 +249,12 @@ export class MemberWork {
       };
       const left = await talk.leftWords(listening);
       const tests = port.acceptance;
-      const typicalMs = await parts.records.steps.typicalMs(run.id, step);
+      const typicalMs = await parts.typicalMs(step);
       const prompt = left === undefined ? session.prompt : `${session.prompt}\n\n${left}`;
       const ended = await waitForLimit(place, async ({ step: from, session: known }) => {
         const given = { ...session, prompt, session: known ?? session.session };
         const assignment = this.#assignment(given, talk, listening);
-        const count = (tx: Transaction, more: Counted): Promise<void> =>
-          account.countSign(tx, more);
+        const count = (more: Counted): Counting => account.countSign(more);
         const signs = new WorkerHeartbeats({
           ...parts,
           ...where,
@@ -290,8 +289,6 @@ export class MemberWork {
     signal: AbortSignal,
   ): Promise<PairTalk> {
     const { channel } = this.#work;
-    // Workers of other steps may have left questions; they are gone.
-    await channel.forgetQuestions(step.id);
     const left = await channel.leftQuestions(step.id);
     const asking = { member: part.member, step, place, confinement, left, note };
 
@@ -341,18 +338,16 @@ export class MemberWork {
   async #storeViolation(violation: Violation, { member, try: current }: MemberPart): Promise<void> {
     const { run, port, parts } = this.#work;
     const { path, wanted, because, detail } = violation;
-    await parts.records.write(parts.lease, (tx) =>
-      parts.records.violation(tx, run.id, {
-        port: port.id,
-        try: current.number,
-        member,
-        path: path.slice(0, 1_000),
-        wanted,
-        because,
-        detail,
-        found: "request",
-      }),
-    );
+    await parts.records.violation(parts.lease, run.id, {
+      port: port.id,
+      try: current.number,
+      member,
+      path: path.slice(0, 1_000),
+      wanted,
+      because,
+      detail,
+      found: "request",
+    });
   }
 }
 

@@ -42,6 +42,8 @@ export interface PairParts extends StepLogParts {
   readonly modules: RunModules;
   /** Of the whole run. */
   readonly tokens: TokenMeter;
+  /** How long such a step takes, milliseconds; undefined: it is not known. */
+  readonly typicalMs: (step: PlanStep) => Promise<number | undefined>;
   /** See `WorkerSignsOptions`. */
   readonly stalledMs?: number | undefined;
 }

@@ -46,9 +46,24 @@ class TimedPort {
 
   /** Rejects with the abort of `outer`, and for faults of our own. */
   async build(outer: AbortSignal): Promise<PortOutcome> {
-    const { modules } = this.#parts;
     const end = new AbortController();
     const watching = this.#watchTime(end.signal);
+    try {
+      const outcome = await this.#outcome(outer);
+      // Stored with it.
+      return { ...outcome, spentMs: this.#account.takeTime() };
+    } catch (error) {
+      // A leader that has lost the run writes nothing.
+      await this.#account.countTime().catch(() => {});
+      throw error;
+    } finally {
+      end.abort();
+      await watching;
+    }
+  }
+
+  async #outcome(outer: AbortSignal): Promise<PortOutcome> {
+    const { modules } = this.#parts;
     modules.forget(this.#port.id);
     let isIn = false;
     try {
@@ -67,10 +82,6 @@ class TimedPort {
       throw error;
     } finally {
       if (!isIn) modules.forget(this.#port.id);
-      end.abort();
-      await watching;
-      // A leader that has lost the run writes nothing.
-      await this.#account.countTime().catch(() => {});
     }
   }
 

@@ -1,10 +1,11 @@
-import type { Transaction } from "../../durable/database.ts";
 import type { Cancel } from "../../kernel/clock.ts";
 import type { NewEscalation } from "../../kernel/escalation.ts";
 import type { PairParts } from "./pair-parts.ts";
 import { useExhausted } from "./port-failure.ts";
 import type { PlanPort, PlanRun, StoredUse, Used } from "../rows/run.ts";
-import { NOTHING_COUNTED, type Counted } from "../rows/step-log.ts";
+import { portsChanged, useAdded, type Counting, type Write } from "../rows/records.ts";
+import type { PortChange } from "../rows/run-changes.ts";
+import { NOTHING_COUNTED, type Counted, type StepWritten } from "../rows/step-log.ts";
 import { TokenMeter, type Bound } from "../assign/token-meter.ts";
 import { aboutPort, aboutRun, escalationFor, tokensTrigger } from "../ask/triggers.ts";
 
@@ -50,18 +51,11 @@ export class PortAccount {
 
   /** Reads what people gave the port, or the run, since the last time. */
   async reloadAllowances(): Promise<void> {
-    const { records } = this.#parts;
-    const [port, run] = await Promise.all([
-      records.port(this.#run.id, this.#port.id),
-      records.run(this.#run.id),
-    ]);
-    if (!port || !run) return;
-    const { timeMs, tokensMost, triesPair, triesOrchestrator, hint, grants } = port;
-    const { weakerTestsAccepted } = port;
-    const given = { timeMs, tokensMost, triesPair, triesOrchestrator, hint, grants };
-    this.#port = { ...this.#port, ...given, weakerTestsAccepted };
+    const allowed = await this.#parts.records.allowances(this.#run.id, this.#port.id);
+    if (!allowed) return;
+    this.#port = { ...this.#port, ...allowed.ofPort };
     this.#meterPort();
-    this.#parts.tokens.known(useOfRun(run));
+    this.#parts.tokens.known(allowed.ofRun);
   }
 
   #meterPort(): void {
@@ -100,59 +94,66 @@ export class PortAccount {
 
   /** Stores what the port starts from. */
   async startFrom(commit: string): Promise<void> {
-    const { records, lease } = this.#parts;
-    await records.write(lease, (tx) =>
-      records.changePorts(tx, this.#run.id, [
-        { position: this.#port.position, startCommit: commit },
-      ]),
-    );
+    await this.#put({ startCommit: commit });
     this.#port = { ...this.#port, startCommit: commit };
+  }
+
+  /** Gives the time since it was counted last, for who stores it, milliseconds. */
+  takeTime(): number {
+    const spent = this.#spentSince();
+    this.#port = { ...this.#port, spentMs: this.#port.spentMs + spent };
+
+    return spent;
   }
 
   /** Stores the time since it was counted last. */
   async countTime(): Promise<void> {
-    const { records, lease } = this.#parts;
-    const spent = this.#spentSince();
-    this.#port = { ...this.#port, spentMs: this.#port.spentMs + spent };
-    await records.write(lease, (tx) =>
-      records.changePorts(tx, this.#run.id, [{ position: this.#port.position, addSpentMs: spent }]),
-    );
+    await this.#put({ addSpentMs: this.takeTime() });
   }
 
-  /** Adds time and tokens, in the transaction of a sign of the worker. */
-  async countSign(tx: Transaction, used: Counted): Promise<void> {
-    await this.#count(tx, used);
-    const { input, output, calls } = used;
-    if (input === 0 && output === 0 && calls === 0) return;
-    this.#parts.tokens.known(await this.#parts.records.addUse(tx, this.#run.id, used));
+  async #put(change: Omit<PortChange, "position">): Promise<void> {
+    const { records, lease } = this.#parts;
+    const { position } = this.#port;
+    await records.put(lease, [portsChanged(this.#run.id, [{ position, ...change }])]);
+  }
+
+  /** Adds time and tokens, with a sign of the worker. */
+  countSign(used: Counted): Counting {
+    const counted = this.#count(used);
+    const added = isNothing(used) ? [] : [useAdded(this.#run.id, used)];
+
+    return { writes: [counted, ...added], stored: (use) => this.#parts.tokens.known(use) };
   }
 
   /**
-   * Adds time and tokens, in the transaction of a step's end. Gives the questions to ask when a
-   * bound is nearly reached.
+   * Adds time and tokens, with the end of a step. `asks` gives the questions when a bound may nearly
+   * be reached.
    */
-  async countStep(tx: Transaction, used: Used | undefined): Promise<NewEscalation[]> {
-    await this.#count(tx, used);
-    if (!used) return [];
-    const ofRun = await this.#parts.records.addUse(tx, this.#run.id, used);
-    this.#parts.tokens.known(ofRun);
+  countStep(used: Used | undefined): Pick<StepWritten, "counting" | "asks"> {
+    if (!used) return { counting: { writes: [this.#count(undefined)], stored: () => {} } };
+    const { tokens, calls } = this.#parts.tokens.use;
+    // At most what is stored then: of a run this process alone counts.
+    const most = {
+      tokens: { ...tokens, used: tokens.used + used.input + used.output },
+      calls: calls && { ...calls, used: calls.used + used.calls },
+    };
+    const counting = this.countSign(used);
+    const isNear = this.#questions(most).length > 0;
 
-    return this.#questions(ofRun);
+    return { counting, asks: isNear ? (use) => this.#questions(use ?? most) : undefined };
   }
 
-  async #count(tx: Transaction, used: Used | undefined): Promise<void> {
+  #count(used: Used | undefined): Write {
     const { position } = this.#port;
     const addSpentMs = this.#spentSince();
     const { input, cached, output } = used ?? NOTHING_COUNTED;
-    await this.#parts.records.changePorts(tx, this.#run.id, [
-      {
-        position,
-        addSpentMs,
-        addTokensIn: used?.input,
-        addTokensCached: used?.cached,
-        addTokensOut: used?.output,
-      },
-    ]);
+    const change = {
+      position,
+      addSpentMs,
+      addTokensIn: used?.input,
+      addTokensCached: used?.cached,
+      addTokensOut: used?.output,
+    };
     // A partner that answers is counted meanwhile.
     const { spentMs, tokensIn, tokensCached, tokensOut } = this.#port;
     this.#port = {
@@ -163,6 +164,8 @@ export class PortAccount {
       tokensOut: tokensOut + output,
     };
     this.#meterPort();
+
+    return portsChanged(this.#run.id, [change]);
   }
 
   /** Milliseconds; it stands while the port waits. */
@@ -210,6 +213,11 @@ export function useQuestions(run: PlanRun, { tokens, calls }: StoredUse): NewEsc
 
     return [escalationFor(trigger, unit === "calls" ? { ...about, key: unit } : about)];
   });
+}
+
+/** Pure. */
+export function isNothing({ input, output, calls }: Used): boolean {
+  return input === 0 && output === 0 && calls === 0;
 }
 
 /** Pure. */

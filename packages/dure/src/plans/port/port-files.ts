@@ -92,6 +92,8 @@ export interface PortFiles {
   }): Promise<TakenWork>;
   /** References the port's result, in the user's repository too. */
   keep(commit: string): Promise<void>;
+  /** Symbolic links of a commit. */
+  links(commit: string): Promise<readonly string[]>;
   /** Paths of a commit. */
   list(commit: string): Promise<readonly string[]>;
   read(commit: string, path: string): Promise<string | undefined>;

@@ -1,6 +1,5 @@
 /** The steps of one port, each done once. */
 
-import type { Transaction } from "../../durable/database.ts";
 import type { Confinement, SandboxEnd } from "../sandbox/sandbox.ts";
 import type { TestCount } from "../results/count.ts";
 import { sayViolation, type TreeViolation } from "../workspace/owned-changes.ts";
@@ -16,6 +15,7 @@ import type { CountOutput } from "./trials-at-start.ts";
 import type { PlanRun, PlanStep } from "../rows/run.ts";
 import { exitWords, StepLog, uncounted, type StepEnd, type StepKey } from "../rows/step-log.ts";
 import type { RunEvent } from "../rows/run-event.ts";
+import { violationsFound, type Write } from "../rows/records.ts";
 
 /** Output of a member's step. */
 export interface MemberOutput {
@@ -81,11 +81,13 @@ export class PortSteps {
     key: StepKey,
     work: (step: PlanStep) => Promise<StepEnd<Output>>,
   ): Promise<Output> {
-    return this.log.step(key, work, async (tx, end) => {
-      const escalations = await this.#account.countStep(tx, uncounted(end));
-      await this.#storeViolations(tx, key, end.output);
+    return this.log.step(key, work, (end) => {
+      const { counting, asks } = this.#account.countStep(uncounted(end));
+      const { writes, stored } = counting!;
+      const found = this.#violations(key, end.output);
+      const events = stepEvents(key, end, this.#port.id);
 
-      return { escalations, events: stepEvents(key, end, this.#port.id) };
+      return { counting: { writes: [...writes, ...found], stored }, asks, events };
     });
   }
 
@@ -110,19 +112,19 @@ export class PortSteps {
     return failedWith(`The check \`${check}\` ended with ${exitWords(ran)}:\n${output}`);
   }
 
-  async #storeViolations(tx: Transaction, key: StepKey, output: unknown): Promise<void> {
-    for (const { path, because } of violationsIn(output)) {
-      await this.#parts.records.violation(tx, this.#run.id, {
-        port: this.#port.id,
-        try: key.try,
-        member: key.member!,
-        path,
-        wanted: "write",
-        because,
-        detail: sayViolation(because),
-        found: "commit",
-      });
-    }
+  #violations(key: StepKey, output: unknown): readonly Write[] {
+    const found = violationsIn(output).map(({ path, because }) => ({
+      port: this.#port.id,
+      try: key.try,
+      member: key.member!,
+      path,
+      wanted: "write" as const,
+      because,
+      detail: sayViolation(because),
+      found: "commit" as const,
+    }));
+
+    return violationsFound(this.#run.id, found);
   }
 }
 

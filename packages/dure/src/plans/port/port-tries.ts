@@ -1,7 +1,9 @@
 /** The tries of a port: implement, test, accept, until one is good or none is left. */
 
 import type { PortOutcome } from "../rows/outcomes.ts";
-import { countOf, fewerTests, type TestCount } from "../results/count.ts";
+import { countOf, fewerTests } from "../results/count.ts";
+import type { Framework } from "../results/report.ts";
+import { judgeTry } from "./judge.ts";
 import { readTestOutput } from "../results/read-output.ts";
 import { feedbackOf, type ImplResult } from "../workers/feedback.ts";
 import type { ChannelMember } from "../rows/channel.ts";
@@ -49,22 +51,23 @@ export async function workOnPort(work: PortWork): Promise<PortOutcome> {
   const start = await startOf(work);
   await setUp(work, start);
   await tryBeforeWork(work, start);
-  const steps = await parts.records.steps.of(run.id, port.id);
-  const done = steps.filter(({ status }) => status === "done");
-
-  return new PortTries(work, done).run(start);
+  return new PortTries(work, await parts.records.steps.of(run.id, port.id)).run(start);
 }
 
 /** The tries of one port: `implement → check → test → accept → try with its modules`. */
 class PortTries {
   readonly #work: PortWork;
-  /** Steps of earlier work that have ended. */
+  /** Steps of earlier work. */
+  readonly #before: readonly PlanStep[];
+  /** Of these, those that have ended. */
   readonly #done: readonly PlanStep[];
   readonly #members: MemberWork;
   readonly #modules: ModuleTrial;
 
-  constructor(work: PortWork, done: readonly PlanStep[]) {
+  constructor(work: PortWork, before: readonly PlanStep[]) {
     this.#work = work;
+    this.#before = before;
+    const done = before.filter(({ status }) => status === "done");
     this.#done = done;
     const decidedAbout = done.filter(({ told }) => told).map((step) => `${step.try} ${step.kind}`);
     this.#members = new MemberWork(work, new Set(decidedAbout));
@@ -237,10 +240,10 @@ class PortTries {
     const { port, run } = this.#work;
     const missing = missingProgram({ ...port, setup: run.plan.setup }, accepted);
     if (missing && !this.#isDecided(current)) throw missing;
-    const recalled = await this.#recalled(current.number);
+    const recalled = this.#recalled(current.number);
     if (accepted.feedback.success && recalled) return { commit, feedback: recalled };
     const dishonest = accepted.feedback.success
-      ? await this.#dishonesty(current, commit, accepted.counted)
+      ? await this.#dishonesty(current, commit, accepted)
       : undefined;
     const ends = [implemented, tested];
     if (dishonest) {
@@ -275,13 +278,19 @@ class PortTries {
   async #dishonesty(
     current: Try,
     commit: string,
-    counted: TestCount | undefined,
+    { counted, framework }: AcceptOutput,
   ): Promise<Tampering | undefined> {
     const from = this.#work.account.port.startCommit ?? commit;
     const between = { from, to: commit };
     const found = await findTampering(this.#work, between, async () => {
-      const before = counted && (await countAtStart(this.#work, current, between));
-      return before && counted ? fewerTests(before, counted) : [];
+      const isWeakerAllowed = this.#work.port.weakerTests === "allowed";
+      const before = isWeakerAllowed
+        ? undefined
+        : await countAtStart(this.#work, current, between);
+      const fewer = before ? fewerTests(before, counted) : [];
+      if (fewer.length > 0) return fewer;
+      const judged = { ...between, framework: framework as Framework, isWeakerAllowed };
+      return judgeTry(this.#work, current, judged);
     });
     if (found?.failure && !this.#isDecided(current)) throw found.failure;
 
@@ -352,10 +361,8 @@ class PortTries {
   }
 
   /** What the merged tree failed with, when bisection blamed this try: it had passed alone. */
-  async #recalled(number: number): Promise<TestFeedback | undefined> {
-    const { run, port, parts } = this.#work;
-    const steps = await parts.records.steps.of(run.id, port.id);
-    const step = steps.find((one) => one.try === number && one.kind === "integrate");
+  #recalled(number: number): TestFeedback | undefined {
+    const step = this.#before.find((one) => one.try === number && one.kind === "integrate");
 
     return step?.output as TestFeedback | undefined;
   }
@@ -371,10 +378,7 @@ class PortTries {
     const { channel } = this.#work;
     const to = from === "implementer" ? "tester" : "implementer";
     const key = `${current.number}:${type}:${from}`;
-    const id = await channel.send({ key, from, to, type, payload });
-    // Its receiver reads it in its next prompt, which is made from the steps.
-    await channel.take(to, type);
-    await channel.processed(id);
+    await channel.record({ key, from, to, type, payload });
   }
 }
 

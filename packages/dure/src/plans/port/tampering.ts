@@ -1,6 +1,7 @@
 import type { Port } from "../plan.ts";
 import { isTestPattern } from "../check-paths.ts";
 import { weakenedTests, type TestFile, type Weakness } from "../results/weakened.ts";
+import { isOfRunner, suspiciousCode } from "../results/suspicious.ts";
 import { decideWrite, makeScope } from "../scope.ts";
 import type { PortWork } from "./pair-parts.ts";
 import type { PortFileChange } from "./port-files.ts";
@@ -23,31 +24,61 @@ export interface Tampering {
 
 /**
  * Whether a port has done its work, beside that its acceptance passes: it changed what it is about,
- * and its tests say no less than before. Undefined: it has. `from`: what the port started from.
+ * its tests say no less than before, and its code does no more for them than for who uses it. Undefined: it has. `from`: what the port started from.
  *
- * @param fewer what the acceptance itself says less of; asked where the files say nothing.
+ * @param judged what running the acceptance shows; asked where the files say nothing.
  */
 export async function findTampering(
   { port, files, account }: Pick<PortWork, "port" | "files" | "account">,
   { from, to }: { readonly from: string; readonly to: string },
-  fewer: () => Promise<readonly Weakness[]>,
+  judged: () => Promise<readonly Weakness[]>,
 ): Promise<Tampering | undefined> {
   const changes = await files.changes(from, to);
   if (port.noChange !== "allowed" && !hasWorked(port, changes)) return { says: nothingDone(port) };
-  if (port.weakerTests === "allowed" || account.port.weakerTestsAccepted) return undefined;
-
-  const isTest = testsOf(port);
-  const touched = changes.filter(({ path }) => isTest(path)).slice(0, MAX_FILES);
-  const tests = await Promise.all(
-    touched.map(async ({ path }): Promise<TestFile> => {
-      const [before, after] = await Promise.all([files.read(from, path), files.read(to, path)]);
-      return { path, before, after };
-    }),
-  );
-  const told = weakenedTests(tests, (path) => isOwned(port.owns, path) && !isTest(path));
-  const weaker = told.length > 0 ? told : await fewer();
+  if (account.port.weakerTestsAccepted) return undefined;
+  const weaker =
+    port.weakerTests === "allowed"
+      ? await judged()
+      : await weakerIn({ port, files }, { from, to, changes }, judged);
 
   return weaker.length === 0 ? undefined : { says: sayWeaker(weaker), failure: failureOf(weaker) };
+}
+
+/** What its files say less of, else what running it shows. */
+async function weakerIn(
+  { port, files }: Pick<PortWork, "port" | "files">,
+  {
+    from,
+    to,
+    changes,
+  }: { readonly from: string; readonly to: string; readonly changes: readonly PortFileChange[] },
+  judged: () => Promise<readonly Weakness[]>,
+): Promise<readonly Weakness[]> {
+  const isTest = testsOf(port);
+  const touched = changes.filter(({ path }) => isTest(path)).slice(0, MAX_FILES);
+  const both = async ({ path }: PortFileChange): Promise<TestFile> => {
+    const [before, after] = await Promise.all([files.read(from, path), files.read(to, path)]);
+    return { path, before, after };
+  };
+  const tests = await Promise.all(touched.map(both));
+  const told = weakenedTests(tests, (path) => isOwned(port.owns, path) && !isTest(path));
+  const code = changes.filter(({ path }) => !isTest(path) && !isOfRunner(path));
+  const links = await linkedTests(files, to, touched);
+  const seen = [...told, ...links, ...suspiciousCode(await Promise.all(code.slice(0, MAX_FILES).map(both)))];
+
+  return seen.length > 0 ? seen : judged();
+}
+
+/** Tests that are no files any more: what they lead to can be anything. */
+async function linkedTests(
+  files: PortWork["files"],
+  to: string,
+  touched: readonly PortFileChange[],
+): Promise<readonly Weakness[]> {
+  const linked = new Set(await files.links(to));
+  return touched
+    .filter(({ path }) => linked.has(path))
+    .map(({ path }) => ({ kind: "removed", path, says: `${path} is a link now` }));
 }
 
 /**

@@ -22,9 +22,14 @@ export function countOf(report: TestReport): TestCount | undefined {
 
 /**
  * Where a run of the same command found fewer tests than it did before, or skips more of them. A
- * command that failed before may have seen too few; then no more is said than what is sure. Pure.
+ * command that failed before may have seen too few; then no more is said than what is sure.
+ * Undefined: it tells no number any more. Pure.
  */
-export function fewerTests(before: TestCount, now: TestCount): readonly Weakness[] {
+export function fewerTests(before: TestCount, now: TestCount | undefined): readonly Weakness[] {
+  if (!now) {
+    const says = `the acceptance tells of no tests, and of ${totalOf(before)} before`;
+    return totalOf(before) === 0 ? [] : [{ kind: "fewer-tests", says }];
+  }
   const [had, has] = [totalOf(before), totalOf(now)];
   const more = now.skipped - before.skipped;
   const found: Weakness[] = [];

@@ -9,7 +9,19 @@ export interface TestFile {
 
 /** How tests came to say less. */
 export interface Weakness {
-  readonly kind: "removed" | "fewer-tests" | "assertions-gone" | "skipped" | "silenced" | "mocked";
+  readonly kind:
+    | "removed"
+    | "fewer-tests"
+    | "assertions-gone"
+    | "skipped"
+    | "silenced"
+    | "mocked"
+    /** Of code: it does more for its tests than for its users. */
+    | "suspicious"
+    /** A test that has to fail does not. */
+    | "not-judged"
+    /** Tests as they were before fail with the work. */
+    | "base-fails";
   /** Undefined: what the acceptance runs as a whole. */
   readonly path?: string | undefined;
   /** For people. */

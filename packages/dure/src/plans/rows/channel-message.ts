@@ -5,8 +5,10 @@ import type { ChannelSpeaker } from "../../kernel/plans.ts";
 import type { NewPlatformEvent } from "../../wire/events.ts";
 import type { ChannelMessage } from "../../wire/runs.ts";
 
-/** Wakes processes that wait for messages in a run. */
-export const CHANNEL_TOPIC = "plan-channel";
+/** Wakes processes that wait for messages of a port. */
+export function channelTopic(run: string, port: string): string {
+  return `plan-channel:${run}:${port}`;
+}
 
 /** Characters of a payload as JSON. A report of 100 failures fits. */
 const MAX_PAYLOAD = 256_000;

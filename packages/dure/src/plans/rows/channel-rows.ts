@@ -23,6 +23,7 @@ export interface ChannelMessageRow {
   readonly type: ChannelMessage["type"];
   readonly payload: unknown;
   readonly reply_to: number | null;
+  readonly key: string;
   readonly created_at: Date;
   readonly delivered_at: Date | null;
   readonly processed_at: Date | null;
@@ -73,31 +74,39 @@ export const TAKE = {
     )
     returning *`,
 };
+/** What is read by its own writer, in the steps: it is there, and waits for nobody. */
+export const RECORD = {
+  name: "record",
+  returns: true,
+  text: `insert into dure.plan_messages (
+      run, port, sender, receiver, type, payload, key, delivered_at, processed_at
+    )
+    select $1, $2, $3, $4, $5, $6::jsonb, $7, clock_timestamp(), clock_timestamp() from held
+    on conflict (run, port, key) do nothing
+    returning id`,
+};
+/** Behind `RECORD`. */
+export const EMIT_RECORDED = {
+  name: "recorded",
+  text: "select dure.emit(jsonb_set($1::jsonb, '{0,data,id}', to_jsonb(w0.id))) from w0",
+};
 export const PROCESSED = {
-  name: "channel.processed",
+  name: "processed",
   text: `update dure.plan_messages set
       processed_at = coalesce(processed_at, clock_timestamp()),
       delivered_at = coalesce(delivered_at, clock_timestamp())
-    where id = $1`,
+    from held
+    where id = any($1::bigint[])`,
 };
-/** But not those of one step, which is begun again: they are answered. */
-export const FORGET_QUESTIONS = {
-  name: "channel.forget_questions",
-  text: `update dure.plan_messages set processed_at = clock_timestamp()
-    where run = $1 and port = $2 and type = 'query' and receiver <> 'orchestrator'
-      and not starts_with(key, $3) and not starts_with(key, $4)
-      and processed_at is null`,
-};
-export const LEFT_QUESTIONS = {
-  name: "channel.left_questions",
+/** What nobody has read yet; messages of a port are few. */
+export const WAITING = {
+  name: "channel.waiting",
   text: `
     select *
     from dure.plan_messages
-    where run = $1 and port = $2 and type = 'query' and receiver <> 'orchestrator'
-      and (starts_with(key, $3) or starts_with(key, $4))
-      and processed_at is null
+    where run = $1 and port = $2 and processed_at is null
     order by id
-    limit 10`,
+    limit ${MAX_MESSAGES}`,
 };
 export const ANSWER = {
   name: "channel.answer",
@@ -147,30 +156,20 @@ export const LETTERS = {
     limit 50`,
 };
 export const DELIVER_LETTERS = {
-  name: "channel.deliver_letters",
+  name: "letters",
   text: `update dure.plan_messages set delivered_at = clock_timestamp()
+    from held
     where run = $1 and port = $2 and receiver = $3
       and sender = 'operator' and type = 'feedback'
       and delivered_at is null`,
 };
-/** The conversation in which a member gave its last answer. */
-export const ANSWERING_SESSION = {
-  name: "channel.answering_session",
-  text: `
-    select payload ->> 'session' as session, created_at
-    from dure.plan_messages
-    where run = $1 and port = $2 and sender = $3 and type = 'ack'
-      and payload ->> 'worker' = $4 and payload ? 'session'
-    order by id desc
-    limit 1`,
-};
 export const REPORTS = {
   name: "channel.reports",
-  text: `update dure.plan_messages set
-      delivered_at = coalesce(delivered_at, clock_timestamp()),
-      processed_at = coalesce(processed_at, clock_timestamp())
+  text: `
+    select *
+    from dure.plan_messages
     where run = $1 and port = $2 and starts_with(key, $3)
-    returning *`,
+    order by id`,
 };
 export const SEND_FROM_OUTSIDE = {
   name: "channel.send_from_outside",

@@ -2,7 +2,8 @@ import type { Database } from "../../durable/database.ts";
 import type { Lease } from "../../durable/leases.ts";
 import type { Notifications } from "../../durable/notify.ts";
 import { DureError } from "../../kernel/errors.ts";
-import { CHANNEL_TOPIC, messageEvent, payloadText, reportKeys } from "./channel-message.ts";
+import { channelTopic, messageEvent, payloadText, reportKeys } from "./channel-message.ts";
+import { storable } from "../../durable/storable.ts";
 import { emit, type RunRecords } from "./records.ts";
 import type { ChannelMessage } from "../../wire/runs.ts";
 import type { Member, ChannelSpeaker } from "../../kernel/plans.ts";
@@ -11,14 +12,14 @@ import {
   SEND,
   TAKE,
   PROCESSED,
-  ANSWERING_SESSION,
-  FORGET_QUESTIONS,
-  LEFT_QUESTIONS,
+  EMIT_RECORDED,
+  RECORD,
   DELIVER_LETTERS,
   LETTERS,
   ANSWER,
   UNHEARD,
   REPORTS,
+  WAITING,
   MAX_MESSAGES,
   messageOf,
   type ChannelMessageRow,
@@ -47,6 +48,7 @@ export interface DirectChannelOptions {
  */
 export class DirectChannel {
   readonly #options: DirectChannelOptions;
+  #look: Promise<readonly ChannelMessageRow[]> | undefined;
 
   constructor(options: DirectChannelOptions) {
     this.#options = options;
@@ -98,9 +100,30 @@ export class DirectChannel {
 
       return made!.id;
     });
-    notifications.publish(CHANNEL_TOPIC);
+    notifications.publish(channelTopic(run, port));
 
     return id;
+  }
+
+  /**
+   * Stores what a member has come to: its partner reads it in its next prompt, which is made from the
+   * steps. Once per `key`.
+   */
+  async record(message: {
+    key: string;
+    from: ChannelMember;
+    to: ChannelMember;
+    type: "result" | "feedback";
+    payload: unknown;
+  }): Promise<void> {
+    const { records, lease, run, port } = this.#options;
+    const { key, from, to, type } = message;
+    const payload = payloadText(message.payload);
+    const event = messageEvent(run, { port, id: 0, from, to, kind: type });
+    await records.put(lease, [
+      { part: RECORD, values: [run, port, from, to, type, payload, key] },
+      { part: EMIT_RECORDED, values: [storable([event])] },
+    ]);
   }
 
   /**
@@ -119,9 +142,9 @@ export class DirectChannel {
     return row && messageOf(row);
   }
 
-  async processed(id: number): Promise<void> {
+  async processed(...ids: readonly number[]): Promise<void> {
     const { records, lease } = this.#options;
-    await records.write(lease, (tx) => tx.query(PROCESSED, [id]));
+    if (ids.length > 0) await records.put(lease, [{ part: PROCESSED, values: [[...ids]] }]);
   }
 
   /** Waits for the answer to a question. Rejects with the abort of `signal`. */
@@ -142,7 +165,11 @@ export class DirectChannel {
     { signal }: { signal: AbortSignal },
   ): AsyncGenerator<ChannelMessage, void, undefined> {
     while (!signal.aborted) {
-      const message = await this.#until(() => this.take(to, type), signal).catch(endsWith(signal));
+      const look = async (): Promise<ChannelMessage | undefined> => {
+        const isFor = (row: ChannelMessageRow): boolean => row.receiver === to && row.type === type;
+        return (await this.#waiting()).some(isFor) ? this.take(to, type) : undefined;
+      };
+      const message = await this.#until(look, signal).catch(endsWith(signal));
       if (!message) return;
       yield message;
       await this.processed(message.id);
@@ -150,22 +177,28 @@ export class DirectChannel {
   }
 
   /**
-   * Questions that wait for an answer are not asked any more, but those of a step that is begun
-   * again.
+   * Questions of a step that its earlier start has left without an answer, oldest first, at most 10.
+   * Those of other steps are not asked any more: their workers are gone.
    */
-  async forgetQuestions(step: number): Promise<void> {
-    const { records, lease, run, port } = this.#options;
-    await records.write(lease, (tx) =>
-      tx.query(FORGET_QUESTIONS, [run, port, ...questionKeys(step)]),
+  async leftQuestions(step: number): Promise<readonly ChannelMessage[]> {
+    const [asked, byTools] = questionKeys(step);
+    const questions = (await this.#waiting()).filter(
+      ({ type, receiver }) => type === "query" && receiver !== "orchestrator",
     );
+    const isOfStep = ({ key }: ChannelMessageRow): boolean =>
+      key.startsWith(asked) || key.startsWith(byTools);
+    await this.processed(...questions.filter((one) => !isOfStep(one)).map(({ id }) => id));
+
+    return questions.filter(isOfStep).slice(0, 10).map(messageOf);
   }
 
-  /** Questions of a step that its earlier start has left without an answer, oldest first. */
-  async leftQuestions(step: number): Promise<readonly ChannelMessage[]> {
+  /** What nobody has read. Who asks at the same time shares the answer. */
+  #waiting(): Promise<readonly ChannelMessageRow[]> {
     const { database, run, port } = this.#options;
-    const given = [run, port, ...questionKeys(step)];
-
-    return (await database.query<ChannelMessageRow>(LEFT_QUESTIONS, given)).map(messageOf);
+    return (this.#look ??= new Promise((resolve) => setImmediate(resolve)).then(() => {
+      this.#look = undefined;
+      return database.query<ChannelMessageRow>(WAITING, [run, port]);
+    }));
   }
 
   /**
@@ -195,33 +228,22 @@ export class DirectChannel {
   async deliverLetters(to: Member, { signal }: { signal: AbortSignal }): Promise<void> {
     const { records, lease, run, port } = this.#options;
     await this.#until(async (): Promise<undefined> => {
-      await records.write(lease, (tx) => tx.query(DELIVER_LETTERS, [run, port, to]));
+      const isNew = (row: ChannelMessageRow): boolean =>
+        row.receiver === to && row.sender === "operator" && row.delivered_at === null;
+      if (!(await this.#waiting()).some(isNew)) return;
+      await records.put(lease, [{ part: DELIVER_LETTERS, values: [run, port, to] }]);
     }, signal).catch(endsWith(signal));
-  }
-
-  /** The conversation in which a member by this kind of worker gave its last answer. */
-  async answeringSession(
-    member: Member,
-    worker: string,
-  ): Promise<{ readonly session: string; readonly at: number } | undefined> {
-    const { database, run, port } = this.#options;
-    const given = [run, port, member, worker];
-    const [row] = await database.query<{ session: string; created_at: Date }>(
-      ANSWERING_SESSION,
-      given,
-    );
-
-    return row && { session: row.session, at: row.created_at.getTime() };
   }
 
   /** Payloads of what tools have reported in a try, oldest first; the same when asked again. */
   async reports(tryNumber: number): Promise<readonly unknown[]> {
-    const { records, lease, run, port } = this.#options;
-    const rows = await records.write(lease, (tx) =>
-      tx.query<ChannelMessageRow>(REPORTS, [run, port, reportKeys(tryNumber)]),
-    );
+    const { database, run, port } = this.#options;
+    const given = [run, port, reportKeys(tryNumber)];
+    const rows = await database.query<ChannelMessageRow>(REPORTS, given);
+    const unread = rows.filter(({ processed_at: at }) => at === null);
+    await this.processed(...unread.map(({ id }) => id));
 
-    return rows.toSorted((one, other) => one.id - other.id).map(({ payload }) => payload);
+    return rows.map(({ payload }) => payload);
   }
 
   /** Undefined: it has none yet. */
@@ -233,8 +255,9 @@ export class DirectChannel {
 
   /** Looks, and looks again with each message. */
   async #until<T>(look: () => Promise<T | undefined>, signal: AbortSignal): Promise<T> {
+    const { notifications, run, port } = this.#options;
     let wake = Promise.withResolvers<void>();
-    const cancel = this.#options.notifications.subscribe(CHANNEL_TOPIC, () => wake.resolve());
+    const cancel = notifications.subscribe(channelTopic(run, port), () => wake.resolve());
     const onAbort = (): void => wake.resolve();
     signal.addEventListener("abort", onAbort);
     try {

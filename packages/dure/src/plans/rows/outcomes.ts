@@ -4,8 +4,11 @@ import type { NewEscalation } from "../../kernel/escalation.ts";
 import type { Because } from "../../wire/plans.ts";
 import type { RunReport } from "../../wire/runs.ts";
 
-/** What the work on a port came to. `stopped`: the run was cancelled. */
-export type PortOutcome =
+/**
+ * What the work on a port came to. `stopped`: the run was cancelled. `spentMs`: time that is not
+ * stored yet.
+ */
+export type PortOutcome = { readonly spentMs?: number | undefined } & (
   | { readonly status: "succeeded"; readonly commit: string | undefined }
   /** Accepted; a person is asked. `because`: they asked for a change, and there was none. */
   | {
@@ -15,7 +18,8 @@ export type PortOutcome =
       readonly escalation: NewEscalation;
     }
   | { readonly status: "failed"; readonly because: Because; readonly escalation?: NewEscalation }
-  | { readonly status: "stopped" };
+  | { readonly status: "stopped" }
+);
 
 /** What the merge of a run came to. */
 export type MergeVerdict =

@@ -2,7 +2,7 @@ import type { Database } from "../../durable/database.ts";
 import type { Notifications } from "../../durable/notify.ts";
 import { DureError } from "../../kernel/errors.ts";
 import type { ChannelSpeaker, Member } from "../../kernel/plans.ts";
-import { CHANNEL_TOPIC, messageEvent, payloadText } from "./channel-message.ts";
+import { channelTopic, messageEvent, payloadText } from "./channel-message.ts";
 import { KNOWN, SEND_FROM_OUTSIDE } from "./channel-rows.ts";
 import { emit } from "./records.ts";
 
@@ -63,7 +63,7 @@ export async function sendFromOutside(
       { class: "limit", hint: "Wait for the next try; it reads them." },
     );
   }
-  parts.notifications.publish(CHANNEL_TOPIC);
+  parts.notifications.publish(channelTopic(run, port));
 
   return id;
 }

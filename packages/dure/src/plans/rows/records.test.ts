@@ -3,9 +3,18 @@ import { Leases } from "../../durable/leases.ts";
 import { testDatabase } from "../../durable/test-database.ts";
 import { systemClock } from "../../kernel/clock.ts";
 import { silentLogger } from "../../kernel/logger.ts";
-import type { RunRecords } from "./records.ts";
-import { appendTranscript, readTranscript } from "./transcript-rows.ts";
+import {
+  eventsEmitted,
+  portsChanged,
+  stepEnded,
+  stepSigned,
+  useAdded,
+  type RunRecords,
+} from "./records.ts";
+import { transcriptAppended, readTranscript } from "./transcript-rows.ts";
+import type { StoredUse } from "./run.ts";
 import type { NewRun } from "./run-changes.ts";
+import { eventOfRun } from "./run-event.ts";
 import { takeTestReport } from "../port/hooks.ts";
 import { HookRequests } from "../runs/hook-requests.ts";
 import { planOf, startTestRuns } from "../runs/test-runs.ts";
@@ -74,6 +83,35 @@ test("a leader that has lost its run writes nothing", async () => {
   expect(await records.run("run_1")).toMatchObject({ status: "paused" });
 });
 
+test("one statement writes all of its parts, or nothing once its lease is being taken over", async () => {
+  const { database, records, lead } = await open();
+  await records.create(aRun("run_1"), []);
+  const lease = await lead("run_1");
+  const run = (await records.run("run_1"))!;
+  const writes = [
+    portsChanged("run_1", [{ position: 0, addSpentMs: 5 }]),
+    ...eventsEmitted([eventOfRun(run, "port.ready", { port: "a" })]),
+  ];
+  const standing = async () => [
+    (await records.port("run_1", "a"))!.spentMs,
+    (await database.query({ text: "select from dure.events where type = 'port.ready'" })).length,
+  ];
+  await records.put(lease, writes);
+  expect(await standing()).toEqual([5, 1]);
+
+  // It begins before the other process has committed, and sees then that the lease is gone.
+  const putting = Promise.withResolvers<unknown>();
+  await database.transaction(async (tx) => {
+    await tx.query({ text: "update dure.leases set epoch = epoch + 1 where name = 'run:run_1'" });
+    records.put(lease, writes).then(putting.resolve, putting.resolve);
+    const waits = { text: "select from pg_locks where not granted" };
+    await expect.poll(async () => (await database.query(waits)).length).toBeGreaterThan(0);
+  });
+
+  expect(await putting.promise).toMatchObject({ code: "FENCED" });
+  expect(await standing()).toEqual([5, 1]);
+});
+
 test("a run is made once per key and tenant, and seen by its tenant alone", async () => {
   const { records } = await open();
 
@@ -97,16 +135,21 @@ test("tokens are counted by kind in the step, the port and the run", async () =>
   const step = await records.steps.begin(lease, { ...key, worker: "acp" });
   const used = { input: 1_000, cached: 900, output: 50, calls: 2 };
 
-  await records.write(lease, async (tx) => {
-    const { input: tokensIn, cached: tokensCached, output: tokensOut } = used;
-    const sign = { progress: 0.4, task: "", log: "", tokensIn, tokensCached, tokensOut };
-    await records.steps.sign(tx, step.id, sign);
-    const { input: addTokensIn, cached: addTokensCached, output: addTokensOut } = used;
-    const change = { position: 0, addTokensIn, addTokensCached, addTokensOut };
-    await records.changePorts(tx, "run_1", [change]);
-    await records.addUse(tx, "run_1", used);
+  const { input: tokensIn, cached: tokensCached, output: tokensOut } = used;
+  const sign = { progress: 0.4, task: "", log: "", tokensIn, tokensCached, tokensOut };
+  const { input: addTokensIn, cached: addTokensCached, output: addTokensOut } = used;
+  const change = { position: 0, addTokensIn, addTokensCached, addTokensOut };
+  const known: StoredUse[] = [];
+  await records.putAll(lease, {
+    writes: [
+      stepSigned(step.id, sign),
+      portsChanged("run_1", [change]),
+      useAdded("run_1", used),
+    ],
+    stored: (use) => known.push(use),
   });
 
+  expect(known).toMatchObject([{ tokens: { used: 1_050 }, calls: { used: 2 } }]);
   const [stored] = await records.steps.of("run_1");
   expect(stored).toMatchObject({ tokensIn: 1_000, tokensCached: 900, tokensOut: 50 });
   const counted = { tokensIn: 1_000, tokensCached: 900, tokensOut: 50 };
@@ -127,7 +170,7 @@ test("how long such a step takes is known from the plan's last runs, of its tena
     const lease = await lead(run);
     const key = { run, port: "a", try: 1, kind: "implement" } as const;
     const step = await records.steps.begin(lease, { ...key, worker: "acp" });
-    await records.write(lease, (tx) => records.steps.end(tx, step.id, { output: "made" }));
+    await records.put(lease, [stepEnded(step.id, { output: "made" })]);
   }
   await database.query({
     text: `update dure.plan_steps set
@@ -146,21 +189,11 @@ test("a step that has ended stays as it ended", async () => {
   const lease = await lead("run_1");
   const key = { run: "run_1", port: "a", try: 1, kind: "implement" } as const;
   const step = await records.steps.begin(lease, { ...key, worker: "offline" });
-  await records.write(lease, (tx) =>
-    records.steps.end(tx, step.id, { output: "made", log: "the end" }),
-  );
+  await records.put(lease, [stepEnded(step.id, { output: "made", log: "the end" })]);
 
   const again = await records.steps.begin(lease, { ...key, worker: "another" });
-  await records.write(lease, (tx) =>
-    records.steps.sign(tx, step.id, {
-      progress: 0.5,
-      task: "late",
-      tokensCached: 0,
-      tokensOut: 0,
-      tokensIn: 9,
-      log: "late",
-    }),
-  );
+  const sign = { progress: 0.5, task: "late", tokensCached: 0, tokensOut: 0, tokensIn: 9 };
+  await records.put(lease, [stepSigned(step.id, { ...sign, log: "late" })]);
 
   expect(again).toMatchObject({
     id: step.id,
@@ -190,10 +223,10 @@ test("what a terminal obeys is neither in a transcript nor in a log", async () =
   const step = await records.steps.begin(lease, key);
   const red = "\u001b[31m2 failed\u001b[39m\u001b]8;;http://a\u0007";
 
-  await records.write(lease, async (tx) => {
-    await appendTranscript(tx, step.id, [{ kind: "stdout", title: red, text: red }]);
-    await records.steps.end(tx, step.id, { output: null, log: red });
-  });
+  await records.put(lease, [
+    ...transcriptAppended(step.id, [{ kind: "stdout", title: red, text: red }]),
+    stepEnded(step.id, { output: null, log: red }),
+  ]);
 
   const [line] = await readTranscript(database, "run_1", "a", { limit: 10 });
   expect(line).toMatchObject({ title: "2 failed", text: "2 failed", try: 0 });
@@ -208,7 +241,7 @@ test("the token of a step is worth nothing when its step or its run has ended", 
     const key = { run: "run_1", port: "a", try: number, kind: "implement" } as const;
     const step = await records.steps.begin(lease, { ...key, member: "implementer" });
     if (number === 1) {
-      await records.write(lease, (tx) => records.steps.end(tx, step.id, { output: "made" }));
+      await records.put(lease, [stepEnded(step.id, { output: "made" })]);
     }
     return step.hookToken!;
   };

@@ -5,7 +5,7 @@ import * as sql from "./run-statements.ts";
 import type { Database, Transaction } from "../../durable/database.ts";
 import type { Lease, Leases } from "../../durable/leases.ts";
 import { storable } from "../../durable/storable.ts";
-import type { PlanRunStatus, RunOutcome } from "../../kernel/plans.ts";
+import type { Member, PlanRunStatus, RunOutcome } from "../../kernel/plans.ts";
 import type { TenantView } from "../../kernel/tenant.ts";
 import type { NewPlatformEvent } from "../../wire/events.ts";
 import type { PlanViolation, ContextManifest, StepWaiting } from "../../wire/runs.ts";
@@ -100,6 +100,50 @@ export class RunRecords {
   }
 
   /**
+   * As `write`, in one statement: what needs no answer in between. Gives the rows of the write that
+   * returns some.
+   */
+  async put<Row extends object>(lease: Lease, writes: readonly Write[]): Promise<Row[]> {
+    const parts = writes.map(({ part }) => part);
+    const rows = await this.#database.query<Row>(sql.putStatement(parts), [
+      ...[lease.name, lease.holder, lease.epoch],
+      ...writes.flatMap(({ values }) => values),
+    ]);
+    // It says who has the lease.
+    if (rows.length === 0) await this.write(lease, async () => {});
+
+    return rows;
+  }
+
+  /**
+   * Writes all of them. `also` writes with them, and is told what all of the run have used where they
+   * count that.
+   */
+  async putAll(
+    lease: Lease,
+    { writes, stored }: Counting,
+    also?: (tx: Transaction, use: StoredUse | undefined) => Promise<void>,
+  ): Promise<void> {
+    const used = async (): Promise<StoredUse | undefined> => {
+      const rows = also
+        ? await this.write(lease, async (tx) => {
+            const returned: UseRow[] = [];
+            for (const write of writes) {
+              const found = await writeIn<UseRow>(tx, write);
+              if (write.part.returns) returned.push(...found);
+            }
+            await also(tx, returned[0] && useOf(returned[0]));
+            return returned;
+          })
+        : await this.put<UseRow>(lease, writes);
+      // The row of a statement that counted nothing holds none.
+      return typeof rows[0]?.tokens_in === "number" ? useOf(rows[0]) : undefined;
+    };
+    const use = await used();
+    if (use) stored(use);
+  }
+
+  /**
    * Everything that `work` writes commits together, or nothing, and nothing once the lease is
    * another's.
    */
@@ -111,9 +155,7 @@ export class RunRecords {
   }
 
   async changePorts(tx: Transaction, run: string, changes: readonly PortChange[]): Promise<void> {
-    if (changes.length > 0) {
-      await tx.query(sql.CHANGE_PORTS, [run, storable(changes.map(portParameter))]);
-    }
+    if (changes.length > 0) await writeIn(tx, portsChanged(run, changes));
   }
 
   async changeRun(tx: Transaction, run: string, change: RunChange): Promise<void> {
@@ -134,11 +176,20 @@ export class RunRecords {
     ]);
   }
 
-  /** Adds what a worker has used; gives what all of the run have. */
-  async addUse(tx: Transaction, run: string, used: Used): Promise<StoredUse> {
-    const { input, cached, output, calls } = used;
-    const [row] = await tx.query<UseRow>(sql.ADD_TOKENS, [run, input, output, calls, cached]);
-    return useOf(row!);
+  /** What a port may use now, and what its run has used and may. */
+  async allowances(run: string, port: string): Promise<Allowances | undefined> {
+    const [row] = await this.#database.query<AllowanceRow>(sql.ALLOWANCES, [run, port]);
+    if (!row) return undefined;
+    const ofPort = {
+      timeMs: row.time_ms,
+      tokensMost: row.tokens_most,
+      triesPair: row.tries_pair,
+      triesOrchestrator: row.tries_orchestrator,
+      hint: row.hint,
+      grants: row.grants,
+      weakerTestsAccepted: row.weaker_tests_accepted,
+    };
+    return { ofPort, ofRun: useOf(row.run) };
   }
 
   async run(id: string, tx?: Transaction): Promise<PlanRun | undefined> {
@@ -203,17 +254,8 @@ export class RunRecords {
   // --- escalations
 
   /** Closes questions of the run that need no answer any more. */
-  async settle(
-    tx: Transaction,
-    run: string,
-    { ports, types, except = [] }: Settling,
-  ): Promise<void> {
-    await tx.query(sql.SETTLE, [
-      run,
-      ports ? [...ports] : null,
-      types ? [...types] : null,
-      [...except],
-    ]);
+  async settle(tx: Transaction, run: string, settling: Settling): Promise<void> {
+    await writeIn(tx, settled(run, settling));
   }
 
   /**
@@ -229,18 +271,8 @@ export class RunRecords {
 
   // --- violations
 
-  async violation(tx: Transaction, run: string, violation: NewViolation): Promise<void> {
-    await tx.query(sql.VIOLATION, [
-      run,
-      violation.port,
-      violation.try,
-      violation.member,
-      violation.path,
-      violation.wanted,
-      violation.because,
-      violation.detail ?? null,
-      violation.found,
-    ]);
+  async violation(lease: Lease, run: string, violation: NewViolation): Promise<void> {
+    await this.put(lease, violationsFound(run, [violation]));
   }
 
   async violations(run: string, port?: string): Promise<readonly PlanViolation[]> {
@@ -268,6 +300,32 @@ export class RunRecords {
   }
 }
 
+/** What a port may use, and what its run has used and may. */
+interface Allowances {
+  readonly ofPort: Pick<
+    PlanPort,
+    | "timeMs"
+    | "tokensMost"
+    | "triesPair"
+    | "triesOrchestrator"
+    | "hint"
+    | "grants"
+    | "weakerTestsAccepted"
+  >;
+  readonly ofRun: StoredUse;
+}
+
+type AllowanceRow = Pick<
+  PortRow,
+  | "time_ms"
+  | "tokens_most"
+  | "tries_pair"
+  | "tries_orchestrator"
+  | "hint"
+  | "grants"
+  | "weaker_tests_accepted"
+> & { readonly run: UseRow };
+
 /** A run that ends, and the triggers whose questions outlive it where it came short. */
 interface EndedRun {
   readonly run: string;
@@ -279,6 +337,90 @@ interface EndedRun {
 export function present<T extends object>(change: T): Present<T> {
   const entries = Object.entries(change).filter(([, value]) => value !== undefined);
   return Object.fromEntries(entries) as Present<T>;
+}
+
+/** What is written under the lease of a run, alone or with others. */
+export interface Write {
+  readonly part: sql.WritePart;
+  readonly values: readonly unknown[];
+}
+
+/** Writes of which one may count what was used. */
+export interface Counting {
+  readonly writes: readonly Write[];
+  /** Told what all of the run have used then. */
+  readonly stored: (use: StoredUse) => void;
+}
+
+/** In a transaction that has looked at the lease. */
+export function writeIn<Row extends object>(
+  tx: Transaction,
+  { part, values }: Write,
+): Promise<Row[]> {
+  return tx.query<Row>(sql.aloneStatement(part), values);
+}
+
+export function portsChanged(run: string, changes: readonly PortChange[]): Write {
+  return { part: sql.CHANGE_PORTS, values: [run, storable(changes.map(portParameter))] };
+}
+
+/** What a worker has used. It returns what all of the run have. */
+export function useAdded(run: string, { input, cached, output, calls }: Used): Write {
+  return { part: sql.ADD_TOKENS, values: [run, input, output, calls, cached] };
+}
+
+export function eventsEmitted(events: readonly NewPlatformEvent[]): readonly Write[] {
+  return events.length === 0 ? [] : [{ part: sql.EMIT, values: [storable(events)] }];
+}
+
+/** A sign of a worker. Its tokens are those of all starts of the step so far. */
+export function stepSigned(
+  id: number,
+  sign: Pick<PlanStep, "progress" | "task" | "tokensIn" | "tokensCached" | "tokensOut" | "log">,
+): Write {
+  const { progress, task, tokensIn, tokensCached, tokensOut, log } = sign;
+  const values = [id, progress, task, tokensIn, tail(log), tokensCached, tokensOut];
+  return { part: sql.STEP_SIGN, values };
+}
+
+export function stepEnded(
+  id: number,
+  end: {
+    output: unknown;
+    tokensIn?: number | undefined;
+    tokensCached?: number | undefined;
+    tokensOut?: number | undefined;
+    log?: string | undefined;
+  },
+): Write {
+  const values = [
+    id,
+    storable(end.output),
+    end.tokensIn ?? null,
+    end.tokensOut ?? null,
+    end.log === undefined ? null : tail(end.log),
+    end.tokensCached ?? null,
+  ];
+  return { part: sql.END_STEP, values };
+}
+
+/** What a step waits for; null: it goes on. */
+export function stepWaits(id: number, waiting: StepWaiting | null): Write {
+  return { part: sql.STEP_WAITING, values: [id, storable(waiting)] };
+}
+
+export function settled(run: string, { ports, types, except = [] }: Settling): Write {
+  const values = [run, ports ? [...ports] : null, types ? [...types] : null, [...except]];
+  return { part: sql.SETTLE, values };
+}
+
+export function violationsFound(
+  run: string,
+  violations: readonly NewViolation[],
+): readonly Write[] {
+  return violations.length === 0
+    ? []
+    : [{ part: sql.VIOLATION, values: [run, storable(violations)] }];
 }
 
 type Present<T> = { [Name in keyof T]: Exclude<T[Name], undefined> };
@@ -339,9 +481,9 @@ const MAX_LOG = 32_000;
 /** The rows of steps: what a worker does at a try of a port, and how it went. */
 class StepRecords {
   readonly #database: Database;
-  readonly #records: Pick<RunRecords, "write">;
+  readonly #records: Pick<RunRecords, "put">;
 
-  constructor(database: Database, records: Pick<RunRecords, "write">) {
+  constructor(database: Database, records: Pick<RunRecords, "put">) {
     this.#database = database;
     this.#records = records;
   }
@@ -362,14 +504,17 @@ class StepRecords {
    * Tries that were begun, by port; a port without one is absent. `isBroken`: what another port
    * made broke its check once. `waiting`: what its step waits for.
    */
-  async triesMade(run: string): Promise<ReadonlyMap<string, PortTriesMade>> {
+  async triesMade(
+    run: string,
+    ports?: readonly string[],
+  ): Promise<ReadonlyMap<string, PortTriesMade>> {
     const rows = await this.#database.query<{
       port: string;
       tries: number;
       is_broken: boolean;
       waiting: StepWaiting | null;
       is_unproven: boolean | null;
-    }>(sql.TRIES_MADE, [run]);
+    }>(sql.TRIES_MADE, [run, ports ? [...ports] : null]);
     return new Map(
       rows.map(({ port, tries, is_broken: isBroken, waiting, is_unproven: isUnproven }) => [
         port,
@@ -394,6 +539,22 @@ class StepRecords {
     return row?.ms ?? undefined;
   }
 
+  /** What a member by this kind of worker has of its earlier steps and answers. */
+  async past(run: string, port: string, { member, worker, before }: PastOf): Promise<StoredPast> {
+    const given = [run, port, member, worker, before ?? null];
+    const [row] = await this.#database.query<PastRow>(sql.PAST, given);
+    const { step, session, talked_at: talked, summary, answered, answered_at: at } = row!;
+
+    return {
+      step,
+      session,
+      talkedAt: talked?.getTime() ?? null,
+      summary,
+      answered,
+      answeredAt: at?.getTime() ?? null,
+    };
+  }
+
   /** Tries of a port that its pair has made. */
   async pairTries(run: string, port: string, tx?: Transaction): Promise<number> {
     const [row] = await (tx ?? this.#database).query<{ tries: number }>(sql.PAIR_TRIES, [
@@ -403,65 +564,40 @@ class StepRecords {
     return row!.tries;
   }
 
-  /** The step's row: made now, found running (a crash lies between), or found done. */
-  async begin(lease: Lease, step: NewStep): Promise<PlanStep> {
-    return this.#records.write(lease, async (tx) => {
-      const hookToken = newHookToken();
-      const [row] = await tx.query<StepRow>(sql.BEGIN_STEP, [
-        step.run,
-        step.port,
-        step.try,
-        step.kind,
-        step.member ?? null,
-        step.worker ?? null,
-        step.manifest === undefined ? null : storable(step.manifest),
-        hashHookToken(hookToken),
-      ]);
-      return { ...stepOf(row!), hookToken };
-    });
+  /**
+   * The step's row: made now, found running (a crash lies between), or found done. `tells`: the event
+   * of a worker that is begun.
+   */
+  async begin(
+    lease: Lease,
+    step: NewStep,
+    tells: readonly NewPlatformEvent[] = [],
+  ): Promise<PlanStep> {
+    const hookToken = newHookToken();
+    const values = [
+      step.run,
+      step.port,
+      step.try,
+      step.kind,
+      step.member ?? null,
+      step.worker ?? null,
+      step.manifest === undefined ? null : storable(step.manifest),
+      hashHookToken(hookToken),
+    ];
+    const told = tells.map((event) => ({ part: sql.EMIT_BEGUN, values: [storable([event])] }));
+    const begun = { part: sql.BEGIN_STEP, values };
+    const [row] = await this.#records.put<StepRow>(lease, [begun, ...told]);
+
+    return { ...stepOf(row!), hookToken };
   }
 
   async noteProcess(lease: Lease, id: number, identity: WorkerIdentity): Promise<void> {
-    await this.#records.write(lease, (tx) => tx.query(sql.STEP_PROCESS, [id, storable(identity)]));
+    await this.#records.put(lease, [{ part: sql.STEP_PROCESS, values: [id, storable(identity)] }]);
   }
 
   /** The conversation that the agent of a step has opened. */
-  async noteSession(tx: Transaction, id: number, session: string): Promise<void> {
-    await tx.query(sql.STEP_SESSION, [id, session]);
-  }
-
-  /** A sign of a worker. Its tokens are those of all starts of the step so far. */
-  async sign(
-    tx: Transaction,
-    id: number,
-    sign: Pick<PlanStep, "progress" | "task" | "tokensIn" | "tokensCached" | "tokensOut" | "log">,
-  ): Promise<void> {
-    const { progress, task, tokensIn, tokensCached, tokensOut, log } = sign;
-    await tx.query(sql.STEP_SIGN, [
-      ...[id, progress, task, tokensIn, tail(log)],
-      ...[tokensCached, tokensOut],
-    ]);
-  }
-
-  async end(
-    tx: Transaction,
-    id: number,
-    end: {
-      output: unknown;
-      tokensIn?: number | undefined;
-      tokensCached?: number | undefined;
-      tokensOut?: number | undefined;
-      log?: string | undefined;
-    },
-  ): Promise<void> {
-    await tx.query(sql.END_STEP, [
-      id,
-      storable(end.output),
-      end.tokensIn ?? null,
-      end.tokensOut ?? null,
-      end.log === undefined ? null : tail(end.log),
-      end.tokensCached ?? null,
-    ]);
+  async noteSession(lease: Lease, id: number, session: string): Promise<void> {
+    await this.#records.put(lease, [{ part: sql.STEP_SESSION, values: [id, session] }]);
   }
 
   /** Processes of steps that did not end: they belong to a leader that is gone. */
@@ -485,6 +621,31 @@ class StepRecords {
     await tx.query(sql.FORGET_FAILED, [run, port]);
   }
 }
+
+/** Whose past; `before`: in tries before this one. */
+interface PastOf {
+  readonly member: Member;
+  readonly worker: string;
+  readonly before?: number | undefined;
+}
+
+/** Null: there is none. Moments in milliseconds. */
+interface StoredPast {
+  /** Its last one. */
+  readonly step: number | null;
+  /** The last conversation of its steps, and when that one began. */
+  readonly session: string | null;
+  readonly talkedAt: number | null;
+  readonly summary: string | null;
+  /** The conversation of its last answer. */
+  readonly answered: string | null;
+  readonly answeredAt: number | null;
+}
+
+type PastRow = Pick<StoredPast, "step" | "session" | "summary" | "answered"> & {
+  readonly talked_at: Date | null;
+  readonly answered_at: Date | null;
+};
 
 interface PortTriesMade {
   readonly made: number;

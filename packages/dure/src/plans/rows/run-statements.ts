@@ -1,5 +1,67 @@
 /** SQL of the rows of runs. */
 
+/** What is written under a lease: a part of one statement, which reads `held`. See `putStatement`. */
+export interface WritePart {
+  /** Short: names of parts together are that of the statement. */
+  readonly name: string;
+  readonly text: string;
+  /** Its rows are those of the statement; of one part at most. */
+  readonly returns?: boolean;
+}
+
+/** Statements by the names of their parts. */
+const PUT = new Map<string, { readonly name: string; readonly text: string }>();
+
+/**
+ * One statement that writes parts under a lease, all or none. `held` has one row as long as the
+ * lease is its holder's, and keeps others from taking it over until the statement has committed; so
+ * the statement gives no row once the lease is another's. Parameters 1 to 3 are the lease, behind
+ * them come those of the parts in their order.
+ */
+export function putStatement(parts: readonly WritePart[]): {
+  readonly name: string;
+  readonly text: string;
+} {
+  const name = `plan.put:${parts.map((part) => part.name).join("+")}`;
+  const known = PUT.get(name);
+  if (known) return known;
+  let before = 3;
+  const texts = parts.map(({ text }, index) => {
+    let most = 0;
+    const numbered = text.replace(/\$(\d+)/g, (_, number: string) => {
+      most = Math.max(most, Number(number));
+      return `$${before + Number(number)}`;
+    });
+    before += most;
+    return `w${index} as (${numbered})`;
+  });
+  const returned = parts.findIndex(({ returns }) => returns === true);
+  // A query is only made where it is read; what changes rows is done anyway.
+  const rows = parts.flatMap(({ text }, index) => {
+    if (index === returned) return [`w${index}.*`];
+    return text.startsWith("select") ? [`(select count(*) from w${index}) as n${index}`] : [];
+  });
+  const join = returned < 0 ? "" : ` left join w${returned} on true`;
+  const statement = {
+    name,
+    text: `with held as materialized (
+        select from dure.leases where name = $1 and holder = $2 and epoch = $3 for key share
+      ), ${texts.join(", ")}
+      select ${rows.length > 0 ? rows.join(", ") : "1 as done"} from held${join}`,
+  };
+  PUT.set(name, statement);
+
+  return statement;
+}
+
+/** A part by itself, in a transaction that has looked at its lease. */
+export function aloneStatement({ name, text }: WritePart): {
+  readonly name: string;
+  readonly text: string;
+} {
+  return { name: `plan.in:${name}`, text: `with held as (select) ${text}` };
+}
+
 export const CREATE = {
   name: "plan.create",
   text: `insert into dure.plan_runs (
@@ -22,7 +84,8 @@ export const CREATE_PORTS = {
       tokens_most bigint
     )`,
 };
-export const CHANGE_PORTS = { name: "plan.change_ports", text: "select dure.change_ports($1, $2)" };
+export const CHANGE_PORTS = { name: "ports", text: "select dure.change_ports($1, $2) from held" };
+export const EMIT = { name: "emit", text: "select dure.emit($1) from held" };
 export const CHANGE_RUN = {
   name: "plan.change_run",
   text: `update dure.plan_runs set
@@ -44,13 +107,28 @@ export const CHANGE_RUN = {
     where id = $1`,
 };
 export const ADD_TOKENS = {
-  name: "plan.add_tokens",
+  name: "use",
+  returns: true,
   text: `update dure.plan_runs set
       tokens_in = tokens_in + $2, tokens_out = tokens_out + $3, calls = calls + $4,
       tokens_cached = tokens_cached + $5,
       updated_at = clock_timestamp()
+    from held
     where id = $1
     returning tokens_in, tokens_out, tokens_most, calls, calls_most`,
+};
+/** What a port may use, and what its run has used and may. */
+export const ALLOWANCES = {
+  name: "plan.allowances",
+  text: `select p.time_ms, p.tokens_most, p.tries_pair, p.tries_orchestrator, p.hint, p.grants,
+      p.weaker_tests_accepted,
+      jsonb_build_object(
+        'tokens_in', r.tokens_in, 'tokens_out', r.tokens_out, 'tokens_most', r.tokens_most,
+        'calls', r.calls, 'calls_most', r.calls_most
+      ) as run
+    from dure.plan_ports p
+    join dure.plan_runs r on r.id = p.run
+    where p.run = $1 and p.id = $2`,
 };
 /** Of a run with a result: the first later one of its plan that succeeded with its ports. */
 const SUPERSEDED_BY = `case when r.report ? 'commit' then (
@@ -136,7 +214,8 @@ export const TRIES_MADE = {
       (array_agg(output->>'red' order by id desc)
         filter (where kind = 'base' and status = 'done'))[1] = 'false' as is_unproven
     from dure.plan_steps
-    where run = $1 and kind in ('implement', 'test', 'base', 'module')
+    where run = $1 and ($2::text[] is null or port = any($2))
+      and kind in ('implement', 'test', 'base', 'module')
     group by port`,
 };
 /** Of the newest runs of the same plan: as long as its steps are alike. */
@@ -156,6 +235,37 @@ export const TYPICAL_MS = {
       limit 50
     ) took`,
 };
+/** Of a member by a kind of worker: its last steps, and the conversation of its last answer. */
+export const PAST = {
+  name: "plan.past",
+  text: `with own as materialized (
+      select id, session, started_at, output
+      from dure.plan_steps
+      where run = $1 and port = $2 and member = $3 and worker = $4
+        and ($5::integer is null or try < $5)
+    ), talked as (
+      select session, started_at from own where session is not null order by id desc limit 1
+    ), answered as (
+      select payload ->> 'session' as session, created_at
+      from dure.plan_messages
+      where run = $1 and port = $2 and sender = $3 and type = 'ack'
+        and payload ->> 'worker' = $4 and payload ? 'session'
+      order by id desc
+      limit 1
+    )
+    select
+      (select max(id) from own) as step,
+      (select session from talked) as session,
+      (select started_at from talked) as talked_at,
+      (
+        select output #>> '{result,summary}' from own
+        where output is not null
+        order by id desc
+        limit 1
+      ) as summary,
+      (select session from answered) as answered,
+      (select created_at from answered) as answered_at`,
+};
 export const PAIR_TRIES = {
   name: "plan.pair_tries",
   text: `select count(*)::integer as tries
@@ -164,11 +274,12 @@ export const PAIR_TRIES = {
       and kind = 'implement' and member = 'implementer' and status = 'done'`,
 };
 export const BEGIN_STEP = {
-  name: "plan.begin_step",
+  name: "begin",
+  returns: true,
   text: `insert into dure.plan_steps as s (
       run, port, try, kind, member, worker, manifest, hook_hash
     )
-    values ($1, $2, $3, $4, $5, $6, $7, $8)
+    select $1, $2, $3::integer, $4, $5, $6, $7::jsonb, $8::bytea from held
     on conflict (run, port, try, kind) do update set
       starts = s.starts + case when s.status = 'done' then 0 else 1 end,
       process = case when s.status = 'done' then s.process end,
@@ -184,26 +295,42 @@ export const BEGIN_STEP = {
         else coalesce(excluded.manifest, s.manifest)
       end,
       hook_hash = case when s.status = 'done' then null else excluded.hook_hash end
-    returning *`,
+    returning s.*`,
+};
+/** Behind `BEGIN_STEP`: tells of the worker that is begun, with how often it was. */
+export const EMIT_BEGUN = {
+  name: "begun",
+  text: `select dure.emit(jsonb_set($1::jsonb, '{0,data,starts}', to_jsonb(w0.starts)))
+    from w0
+    where w0.status = 'running'`,
 };
 export const STEP_PROCESS = {
-  name: "plan.step_process",
-  text: "update dure.plan_steps set process = $2 where id = $1",
+  name: "process",
+  text: "update dure.plan_steps set process = $2 from held where id = $1",
 };
 export const STEP_SESSION = {
-  name: "plan.step_session",
-  text: "update dure.plan_steps set session = $2 where id = $1",
+  name: "session",
+  text: "update dure.plan_steps set session = $2 from held where id = $1",
+};
+/** What a step waits for; null: it goes on. */
+export const STEP_WAITING = {
+  name: "waiting",
+  text: `update dure.plan_steps set
+      waiting = nullif($2::jsonb, 'null'), seen_at = clock_timestamp()
+    from held
+    where id = $1 and status = 'running'`,
 };
 export const STEP_SIGN = {
-  name: "plan.step_sign",
+  name: "sign",
   text: `update dure.plan_steps set
       progress = greatest(progress, $2), task = $3, tokens_in = $4, log = $5,
       tokens_cached = $6, tokens_out = $7,
       seen_at = clock_timestamp()
+    from held
     where id = $1 and status = 'running'`,
 };
 export const END_STEP = {
-  name: "plan.end_step",
+  name: "end",
   text: `update dure.plan_steps set
       status = 'done', output = $2, progress = 1, process = null, hook_hash = null,
       waiting = null,
@@ -212,6 +339,7 @@ export const END_STEP = {
       log = coalesce($5, log),
       tokens_cached = coalesce($6, tokens_cached),
       seen_at = clock_timestamp(), finished_at = clock_timestamp()
+    from held
     where id = $1`,
 };
 export const STOP_STEPS = {
@@ -244,9 +372,10 @@ export const MANIFEST = {
 // --- escalations
 
 export const SETTLE = {
-  name: "plan.settle",
+  name: "settle",
   text: `select c.id
-    from dure.escalations e
+    from held
+    cross join dure.escalations e
     cross join lateral
       dure.close_escalation(e.id, 'resolved', '{"value": "settled"}', 'system') c
     where e.run = $1 and e.status = 'open'
@@ -326,11 +455,16 @@ export const ORDER_OUTCOME = {
 // --- violations
 
 export const VIOLATION = {
-  name: "plan.violation",
+  name: "violations",
   text: `insert into dure.plan_violations (
       run, port, try, member, path, wanted, because, detail, found
     )
-    values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+    select $1, v.port, v.try, v.member, v.path, v.wanted, v.because, v.detail, v.found
+    from held
+    cross join jsonb_to_recordset($2) as v(
+      port text, try integer, member text, path text, wanted text, because text, detail text,
+      found text
+    )`,
 };
 export const VIOLATIONS = {
   name: "plan.violations",

@@ -13,14 +13,22 @@ import type { Confinement, Sandbox, SandboxEnd } from "../sandbox/sandbox.ts";
 import type { RunInbox } from "./outcomes.ts";
 import { Concealer } from "../workers/concealer.ts";
 import type { TranscriptEntry, WorkerTokens } from "../workers/worker.ts";
-import { emit, type RunRecords } from "./records.ts";
-import { appendTranscript } from "./transcript-rows.ts";
-import type { PlanRun, PlanStep, Used } from "./run.ts";
+import {
+  eventsEmitted,
+  stepEnded,
+  stepSigned,
+  stepWaits,
+  type Counting,
+  type RunRecords,
+  type Write,
+} from "./records.ts";
+import { transcriptAppended } from "./transcript-rows.ts";
+import { workerNode } from "./tree.ts";
+import type { PlanRun, PlanStep, StoredUse, Used } from "./run.ts";
 import type { NewPlatformEvent } from "../../wire/events.ts";
 import type { StepWaiting } from "../../wire/runs.ts";
 import type { Member, StepKind } from "../../kernel/plans.ts";
 import { type RunEvent, eventOfRun } from "./run-event.ts";
-import { storable } from "../../durable/storable.ts";
 
 export interface StepLogParts {
   readonly records: RunRecords;
@@ -85,6 +93,14 @@ export interface StepEnd<Output> {
   /** What signs of the worker have counted of both. */
   readonly counted?: Counted | undefined;
   readonly log?: string | undefined;
+}
+
+/** What is written together with the end of a step. */
+export interface StepWritten {
+  readonly counting?: Counting | undefined;
+  readonly events?: readonly RunEvent[] | undefined;
+  /** Gives questions to the operator, by what all of the run have used; absent: there are none. */
+  readonly asks?: ((use: StoredUse | undefined) => readonly NewEscalation[]) | undefined;
 }
 
 /** How a command of the plan is run. */
@@ -178,61 +194,51 @@ export class StepLog {
     this.#signal = signal;
   }
 
-  /**
-   * @param atEnd writes in the transaction that ends the step; gives questions to the operator, and
-   * events.
-   */
+  /** @param atEnd what is written together with the end of the step. */
   async step<Output>(
     key: StepKey,
     work: (step: PlanStep) => Promise<StepEnd<Output>>,
-    atEnd: (
-      tx: Transaction,
-      end: StepEnd<Output>,
-    ) => Promise<{
-      readonly escalations?: readonly NewEscalation[];
-      readonly events?: readonly RunEvent[];
-    }> = async () => ({}),
+    atEnd: (end: StepEnd<Output>) => StepWritten = () => ({}),
   ): Promise<Output> {
     const { records, lease, inbox, announce } = this.#parts;
-    const step = await records.steps.begin(lease, { run: this.#run.id, port: this.#port, ...key });
+    const begun = { run: this.#run.id, port: this.#port, ...key };
+    const step = await records.steps.begin(lease, begun, this.events(this.#spawned(key)));
     if (step.status === "done" && !key.again) return step.output as Output;
-    if (key.member) {
-      await this.tell([
-        {
-          type: "worker.spawn",
-          data: {
-            port: this.#port,
-            member: key.member,
-            worker: key.worker ?? null,
-            try: key.try,
-            starts: step.starts,
-            node: step.node,
-          },
-        },
-      ]);
-    }
     const end = await work(step);
     this.#signal.throwIfAborted();
-    const asked = await records.write(lease, async (tx) => {
-      const { tokens, log, output } = end;
-      // What earlier starts of it have used stays in its row.
-      await records.steps.end(tx, step.id, {
-        output,
-        tokensIn: tokens && step.tokensIn + tokens.input,
-        tokensCached: tokens && step.tokensCached + (tokens.cached ?? 0),
-        tokensOut: tokens && step.tokensOut + tokens.output,
-        log,
-      });
-      const { escalations = [], events = [] } = await atEnd(tx, end);
-      if (escalations.length > 0) await inbox.raise(tx, escalations);
-      await emit(tx, this.events(events));
-
-      return escalations.length;
+    const { tokens, log, output } = end;
+    // What earlier starts of it have used stays in its row.
+    const ended = stepEnded(step.id, {
+      output,
+      tokensIn: tokens && step.tokensIn + tokens.input,
+      tokensCached: tokens && step.tokensCached + (tokens.cached ?? 0),
+      tokensOut: tokens && step.tokensOut + tokens.output,
+      log,
     });
+    const { counting, events = [], asks } = atEnd(end);
+    const { writes = [], stored = () => {} } = counting ?? {};
+    let asked = 0;
+    const raise = async (tx: Transaction, use: StoredUse | undefined): Promise<void> => {
+      const escalations = asks!(use);
+      asked = escalations.length;
+      if (asked > 0) await inbox.raise(tx, escalations);
+    };
+    const all = [ended, ...writes, ...eventsEmitted(this.events(events))];
+    await records.putAll(lease, { writes: all, stored }, asks && raise);
     if (asked > 0) inbox.announce();
     announce();
 
-    return end.output;
+    return output;
+  }
+
+  /** Tells of the worker that a step begins; how often it was begun its row knows. */
+  #spawned({ member, worker: by, try: number, kind }: StepKey): readonly RunEvent[] {
+    if (!member) return [];
+    const port = this.#port;
+    const node = workerNode(this.#run.id, { port, try: number, kind });
+    const data = { port, member, worker: by ?? null, try: number, starts: 1, node };
+
+    return [{ type: "worker.spawn", data }];
   }
 
   /** Runs a command of the plan; its process is written down before it does anything. */
@@ -273,8 +279,8 @@ export class StepLog {
   }
 
   /**
-   * A sign of the step's worker. `used`: what it has used in this start; `alsoWrite` writes in the
-   * same transaction.
+   * A sign of the step's worker, with what it said and did. `used`: what it has used in this start;
+   * `counting` is written with it.
    */
   async sign(
     step: PlanStep,
@@ -283,29 +289,28 @@ export class StepLog {
       readonly task: string;
       readonly log: string;
       readonly used: Omit<Counted, "calls">;
+      readonly entries: readonly TranscriptEntry[];
     },
-    alsoWrite: (tx: Transaction) => Promise<void>,
+    { writes, stored }: Counting,
     events: readonly RunEvent[],
   ): Promise<void> {
-    const { records, lease, announce } = this.#parts;
-    const { used, ...words } = sign;
-    await records.write(lease, async (tx) => {
-      await records.steps.sign(tx, step.id, {
-        ...words,
-        tokensIn: step.tokensIn + used.input,
-        tokensCached: step.tokensCached + used.cached,
-        tokensOut: step.tokensOut + used.output,
-      });
-      await alsoWrite(tx);
-      await emit(tx, this.events(events));
+    const { records, lease } = this.#parts;
+    const { used, entries, ...words } = sign;
+    const signed = stepSigned(step.id, {
+      ...words,
+      tokensIn: step.tokensIn + used.input,
+      tokensCached: step.tokensCached + used.cached,
+      tokensOut: step.tokensOut + used.output,
     });
-    announce();
+    const said = transcriptAppended(step.id, entries);
+    const all = [signed, ...said, ...writes, ...eventsEmitted(this.events(events))];
+    // Not announced: readers look within 500 ms by themselves.
+    await records.putAll(lease, { writes: all, stored });
   }
 
   /** Stores which conversation the agent of the step has, so that another try can go on with it. */
   async session(step: PlanStep, session: string): Promise<void> {
-    const { records, lease } = this.#parts;
-    await records.write(lease, (tx) => records.steps.noteSession(tx, step.id, session));
+    await this.#parts.records.steps.noteSession(this.#parts.lease, step.id, session);
   }
 
   /** Stores what the step waits for, or that it goes on (null), and tells it. */
@@ -314,25 +319,23 @@ export class StepLog {
     waiting: StepWaiting | null,
     events: readonly RunEvent[],
   ): Promise<void> {
-    const { records, lease, announce } = this.#parts;
-    await records.write(lease, async (tx) => {
-      await writeWaiting(tx, step.id, waiting);
-      await emit(tx, this.events(events));
-    });
-    announce();
+    await this.#put([stepWaits(step.id, waiting), ...eventsEmitted(this.events(events))]);
+    this.#parts.announce();
   }
 
   /** Stores what a worker of the step said and did. */
-  async note(step: PlanStep, entries: readonly TranscriptEntry[]): Promise<void> {
-    if (entries.length === 0) return;
-    const { records, lease } = this.#parts;
-    await records.write(lease, (tx) => appendTranscript(tx, step.id, entries));
+  async note(step: Pick<PlanStep, "id">, entries: readonly TranscriptEntry[]): Promise<void> {
+    await this.#put(transcriptAppended(step.id, entries));
   }
 
   async tell(events: readonly RunEvent[]): Promise<void> {
-    const { records, lease, announce } = this.#parts;
-    await records.write(lease, (tx) => emit(tx, this.events(events)));
-    announce();
+    await this.#put(eventsEmitted(this.events(events)));
+    this.#parts.announce();
+  }
+
+  async #put(writes: readonly Write[]): Promise<void> {
+    const { records, lease } = this.#parts;
+    if (writes.length > 0) await records.put(lease, writes);
   }
 
   events(events: readonly RunEvent[]): NewPlatformEvent[] {
@@ -359,19 +362,3 @@ export function exitWords(end: SandboxEnd): string {
 
   return exitCode === null ? `the signal ${signal ?? "KILL"}` : `exit code ${exitCode}`;
 }
-
-/** Writes what a step waits for; null: it goes on. */
-async function writeWaiting(
-  tx: Transaction,
-  step: number,
-  waiting: StepWaiting | null,
-): Promise<void> {
-  await tx.query(WRITE, [step, storable(waiting)]);
-}
-
-const WRITE = {
-  name: "plan.step_waiting",
-  text: `update dure.plan_steps set
-      waiting = nullif($2::jsonb, 'null'), seen_at = clock_timestamp()
-    where id = $1 and status = 'running'`,
-};

@@ -1,9 +1,10 @@
 import { stripVTControlCharacters } from "node:util";
 import type { RowOf } from "../../durable/rows.ts";
-import type { Database, Transaction } from "../../durable/database.ts";
+import type { Database } from "../../durable/database.ts";
 import { shownTry, type Member } from "../../kernel/plans.ts";
 import type { TranscriptLine } from "../../wire/runs.ts";
 import type { TranscriptEntry } from "../workers/worker.ts";
+import type { Write } from "./records.ts";
 
 /** Which lines of a port's transcript are read. */
 export interface TranscriptFilter {
@@ -18,18 +19,19 @@ export interface TranscriptFilter {
   readonly limit: number;
 }
 
-export async function appendTranscript(
-  tx: Transaction,
+export function transcriptAppended(
   step: number,
   entries: readonly TranscriptEntry[],
-): Promise<void> {
-  await tx.query(APPEND, [
+): readonly Write[] {
+  if (entries.length === 0) return [];
+  const values = [
     step,
     entries.map(({ kind }) => kind),
     entries.map(({ title = "" }) => plain(title)),
     entries.map(({ text }) => plain(text)),
     entries.map(({ status }) => status ?? null),
-  ]);
+  ];
+  return [{ part: APPEND, values }];
 }
 
 /** Oldest first, also of the newest `limit` lines before one. */
@@ -64,10 +66,11 @@ function plain(text: string): string {
 }
 
 const APPEND = {
-  name: "transcript.append",
+  name: "notes",
   text: `insert into dure.plan_transcripts (step, kind, title, content, status)
-    select $1, line.kind, line.title, line.content, line.status
-    from unnest($2::text[], $3::text[], $4::text[], $5::text[])
+    select $1::bigint, line.kind, line.title, line.content, line.status
+    from held
+    cross join unnest($2::text[], $3::text[], $4::text[], $5::text[])
       with ordinality as line (kind, title, content, status, position)
     order by line.position`,
 };

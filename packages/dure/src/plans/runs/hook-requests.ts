@@ -9,7 +9,7 @@ import { DureError } from "../../kernel/errors.ts";
 import type { Plan } from "../plan.ts";
 import type { Concealer } from "../workers/concealer.ts";
 import type { AccessRequest } from "../workers/worker.ts";
-import { CHANNEL_TOPIC, messageEvent, wordsIn } from "../rows/channel-message.ts";
+import { channelTopic, messageEvent, wordsIn } from "../rows/channel-message.ts";
 import { grantable } from "../ask/grants.ts";
 import { hashHookToken } from "../rows/hook-token.ts";
 import {
@@ -107,10 +107,11 @@ export class HookRequests {
         { class: "limit", hint: "Decide by yourself, and say at the end what you were unsure of." },
       );
     }
-    notifications.publish(CHANNEL_TOPIC);
+    const topic = channelTopic(step.run, step.port);
+    notifications.publish(topic);
     notifications.publish("events");
 
-    return { answer: await this.#answerTo(id, token, to, signal) };
+    return { answer: await this.#answerTo(id, { token, to, topic }, signal) };
   }
 
   /**
@@ -154,10 +155,14 @@ export class HookRequests {
     return concealerOf(definition, this.#parts.env, [["DURE_HOOK_TOKEN", token]]);
   }
 
-  async #answerTo(id: number, token: string, to: string, signal: AbortSignal): Promise<string> {
+  async #answerTo(
+    id: number,
+    { token, to, topic }: { readonly token: string; readonly to: string; readonly topic: string },
+    signal: AbortSignal,
+  ): Promise<string> {
     const { database, notifications, clock } = this.#parts;
     let wake = Promise.withResolvers<void>();
-    const cancel = notifications.subscribe(CHANNEL_TOPIC, () => wake.resolve());
+    const cancel = notifications.subscribe(topic, () => wake.resolve());
     const stopLooking = clock.every(LOOK_MS, () => wake.resolve());
     const onAbort = (): void => wake.resolve();
     signal.addEventListener("abort", onAbort);

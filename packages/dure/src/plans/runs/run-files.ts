@@ -139,6 +139,10 @@ export async function portFiles(port: string, parts: FilesParts): Promise<PortFi
     read: async (commit, path) =>
       textOf(await store.readFile(commit, path, { bytes: READ_BYTES, signal })),
     list: async (commit) => [...(await store.listing(commit, { signal })).keys()].map(pathText),
+    links: async (commit) =>
+      [...(await store.listing(commit, { signal }))].flatMap(([key, { mode }]) =>
+        mode === "120000" ? [pathText(key)] : [],
+      ),
     changes: async (from, to) => {
       const before = await store.listing(from, { signal });
       return changesBetween(before, await store.listing(to, { signal }));

@@ -118,17 +118,36 @@ export class RunQueries {
   /** As `get`, with the orchestrator's steps. */
   async detail(id: string, tenant: TenantView): Promise<RunDetail> {
     const run = await this.get(id, tenant);
-    const [tries, orchestrator] = await Promise.all([
-      this.#records.steps.triesMade(id),
+    const [ports, orchestrator] = await Promise.all([
+      this.#withTries(id, run.ports),
       this.#records.steps.of(id, ORCHESTRATOR),
     ]);
-    const ports = run.ports.map((port) => {
+    return { ...run, ports, orchestrator };
+  }
+
+  /** Some of the ports of `detail`, with their run; names that it has not are left out. */
+  async ports(
+    id: string,
+    names: readonly string[],
+    tenant: TenantView,
+  ): Promise<Pick<RunDetail, "plan" | "ports">> {
+    const { plan } = await this.find(id, tenant);
+    const found = await this.#records.portsNamed(id, names);
+    return { plan, ports: await this.#withTries(id, found, names) };
+  }
+
+  async #withTries(
+    id: string,
+    ports: readonly PlanPort[],
+    names?: readonly string[],
+  ): Promise<RunDetail["ports"]> {
+    const tries = await this.#records.steps.triesMade(id, names);
+    return ports.map((port) => {
       const known = tries.get(port.id);
       const { made = 0, isBroken = false, waiting = null, unproven = false } = known ?? {};
       const triesPair = port.triesPair + (isBroken ? BROKEN_TRIES : 0);
       return { ...port, triesPair, triesMade: made, waiting, unproven };
     });
-    return { ...run, ports, orchestrator };
   }
 
   async port(id: string, port: string, tenant: TenantView): Promise<PortDetail> {

@@ -97,6 +97,9 @@ interface RunCheckout {
   readonly reading: (commit: string, signal: AbortSignal) => Promise<CommitFiles>;
 }
 
+/** How long it is believed how long steps take, milliseconds. */
+const TYPICAL_MS = 60_000;
+
 /** Where one run is worked on under one lease: its repository, its trees, its workers. */
 export class RunSite {
   readonly parts: WorkParts;
@@ -107,6 +110,10 @@ export class RunSite {
   readonly #ranges = new ListenRanges(ORCHESTRATOR);
   readonly #orchestratorTurn = new Mutex();
   readonly #tokens = new TokenMeter("run");
+  readonly #typical = new Map<
+    string,
+    { readonly askedAt: number; readonly ms: Promise<number | undefined> }
+  >();
   #checkout: Promise<RunCheckout> | undefined;
   #modules: Promise<RunModules> | undefined;
 
@@ -157,10 +164,24 @@ export class RunSite {
     return {
       ...(await this.#workerParts(run, signal)),
       notifications: this.parts.notifications,
+      typicalMs: (step) => this.#typicalMs(step),
       files: ({ id }) => portFiles(id, files),
       orchestratorTurn: this.#orchestratorTurn,
       modules: await this.#modulesOf(run, signal),
     };
+  }
+
+  /** Asked once in a while for all steps that are alike. */
+  #typicalMs(step: PlanStep): Promise<number | undefined> {
+    const { clock } = this.parts;
+    const key = `${step.kind} ${step.worker}`;
+    const known = this.#typical.get(key);
+    if (known && clock.monotonic() - known.askedAt < TYPICAL_MS) return known.ms;
+    const ms = this.records.steps.typicalMs(this.#run.id, step);
+    this.#typical.set(key, { askedAt: clock.monotonic(), ms });
+    ms.catch(() => this.#typical.delete(key));
+
+    return ms;
   }
 
   /** The port is not worked on any more: others may have its TCP ports. */

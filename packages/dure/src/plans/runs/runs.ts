@@ -265,6 +265,15 @@ export class Runs {
     return this.#queries.detail(id, tenant);
   }
 
+  /** Some of the ports of `detail`, with their plan. */
+  async ports(
+    id: string,
+    names: readonly string[],
+    { tenant = "" }: ForTenant = {},
+  ): Promise<Pick<RunDetail, "plan" | "ports">> {
+    return this.#queries.ports(id, names, tenant);
+  }
+
   /**
    * How the run stands and then what happens to it, until it has ended; a run that is taken up
    * again goes on here. With `after` (the `id` of an event) only what came behind it. Ends with the

@@ -51,9 +51,16 @@ export function shownDetail(run: RunDetail, repository: ShowRepository, now: num
   return {
     ...shownRun(run, repository),
     definition: definitionOf(run.plan),
-    ports: run.ports.map((port) => portOf(port, run.plan.ports[port.position]!, port)),
+    ports: shownPorts(run),
     orchestrator: run.orchestrator.map((step) => stepOf(step, now)),
   };
+}
+
+export function shownPorts({
+  plan,
+  ports,
+}: Pick<RunDetail, "plan" | "ports">): ShownDetail["ports"] {
+  return ports.map((port) => portOf(port, plan.ports[port.position]!, port));
 }
 
 export function shownPort(

@@ -69,6 +69,11 @@ export class StatCache {
   readonly #files = new Map<PathKey, { readonly print: string; readonly id: string }>();
   #trustedBefore = 0n;
 
+  /** Files that it knows. */
+  get size(): number {
+    return this.#files.size;
+  }
+
   /** @param now of the file system, nanoseconds: the time of a file that was just written. */
   begin(now: bigint): void {
     this.#trustedBefore = now - 1_000_000_000n;

@@ -36,6 +36,9 @@ export interface Composition {
 type Author = Omit<CommitIdentity, "at">;
 type Waiting = { readonly signal?: AbortSignal | undefined };
 
+/** Files of all folders whose looks are kept; some 40 MB. What is beyond is read again. */
+const MAX_CACHED = 200_000;
+
 /** Of a patch that is shown. */
 const PATCH_BYTES = 512 * 1024;
 
@@ -208,12 +211,26 @@ export class RunStore {
       scratch: temporary.path,
       signal: options.signal,
     });
-    const cache = this.#caches.get(tree) ?? new StatCache();
-    this.#caches.set(tree, cache);
+    const cache = this.#cacheOf(tree);
     const stamp = join(temporary.path, "now");
     await writeFile(stamp, "");
     cache.begin((await stat(stamp, { bigint: true })).mtimeNs);
     return await scanTree({ root: tree, listing, rules, hash: this.hash, cache, ...options });
+  }
+
+  /** What is known of the files of a folder; of those that were not looked at for long nothing is. */
+  #cacheOf(tree: string): StatCache {
+    const cache = this.#caches.get(tree) ?? new StatCache();
+    this.#caches.delete(tree);
+    let files = [...this.#caches.values()].reduce((sum, { size }) => sum + size, 0);
+    for (const [oldest, { size }] of this.#caches) {
+      if (files <= MAX_CACHED) break;
+      this.#caches.delete(oldest);
+      files -= size;
+    }
+    this.#caches.set(tree, cache);
+
+    return cache;
   }
 
   /** Forgets what it knows of a folder that is gone. */
