@@ -242,10 +242,10 @@ module.exports = {
     },
     {
       name: "no-missing-module",
-      comment: "virtual: modules are made by the build of the dashboard.",
+      comment: "virtual: and words: modules are made by the build of the dashboard.",
       severity: "error",
       from: {},
-      to: { couldNotResolve: true, pathNot: "^virtual:" },
+      to: { couldNotResolve: true, pathNot: "^(virtual|words):" },
     },
   ],
   options: {

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { defineConfig } from "vitest/config";
+import { wordModules } from "./packages/dashboard/catalogue.ts";
 import { longerTimes } from "./scripts/longer-times.ts";
 
 // Starts of processes are most of what many tests do: what one has compiled the next need not.
@@ -15,7 +16,7 @@ for (const name of ["LC_ALL", "LC_MESSAGES", "LANG"]) {
 const late = Number(process.env["DURE_TEST_LATE_MS"] ?? "0") > 0;
 
 export default defineConfig({
-  plugins: late ? [longerTimes] : [],
+  plugins: [wordModules(), ...(late ? [longerTimes] : [])],
   // Tests run the sources: `dure` means packages/dure/src, not what was last built.
   resolve: { conditions: ["dure-source"] },
   ssr: { resolve: { conditions: ["dure-source"], externalConditions: ["dure-source"] } },

@@ -3,6 +3,7 @@
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { writeWordTypes } from "../packages/dashboard/catalogue.ts";
 import { describeAir, figuresOver, measureAir, readExceptions, troubleWith } from "./air.ts";
 import { checkLayers } from "./layers.ts";
 import { checkStructure } from "./structure.ts";
@@ -30,10 +31,7 @@ export interface Check {
 /** The longest first. */
 export const CHECKS: readonly Check[] = [
   { name: "types", run: checkTypes },
-  {
-    name: "lint",
-    run: (env) => judge(runTool("oxlint", ["--type-aware", "--deny-warnings"], { env })),
-  },
+  { name: "lint", run: checkLint },
   { name: "layers", run: () => checkLayers(root) },
   { name: "structure", run: checkStructure },
   { name: "package", run: checkPackedExports },
@@ -48,6 +46,12 @@ export const CHECKS: readonly Check[] = [
 
 /** Only in the long run: it downloads the dependencies once more. */
 export const PACKAGE_CHECK: Check = { name: "install", run: (env) => tryPackage(env) };
+
+/** With the types of the dashboard's words, which git does not keep. */
+async function checkLint(env: NodeJS.ProcessEnv): Promise<CheckResult> {
+  writeWordTypes();
+  return judge(runTool("oxlint", ["--type-aware", "--deny-warnings"], { env }));
+}
 
 async function checkAir(): Promise<CheckResult> {
   const figures = await measureAir();
@@ -104,6 +108,7 @@ const TYPES_OPTIONS = [
 
 /** Incremental: the second run looks only at what changed, errors are kept. */
 async function checkTypes(env: NodeJS.ProcessEnv): Promise<CheckResult> {
+  writeWordTypes();
   const projects = { sources: "tsconfig.json", dashboard: "packages/dashboard" };
   for (const [name, project] of Object.entries(projects)) {
     const memory = path.join(root, "node_modules/.cache/dure", `types-${name}.tsbuildinfo`);

@@ -28,12 +28,12 @@ export interface Structure {
 
 /** A little above what the tree has; each of them is lowered when the tree allows it. */
 const LIMITS: Structure = {
-  lines: 252_900,
-  dashboardLines: 34_300,
+  lines: 248_900,
+  dashboardLines: 29_750,
   styleLines: 3_000,
   scriptLines: 9_700,
-  oneImporterPercent: 31.4,
-  oneUserPercent: 48.2,
+  oneImporterPercent: 30.3,
+  oneUserPercent: 47.9,
   calledOncePercent: 62.6,
   sharedTypeNames: 40,
 };

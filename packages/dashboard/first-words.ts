@@ -1,8 +1,6 @@
-import { en } from "./src/texts.en.ts";
-import { ko, type Text } from "./src/texts.ko.ts";
+import type { Text } from "words:languages";
+import { wordsIn } from "./catalogue.ts";
 import type { Language } from "./src/words.ts";
-
-const TEXTS: Readonly<Record<Language, Text>> = { ko, en };
 
 /** What stands in the document of a page before any code has come. */
 export interface FirstWords {
@@ -16,7 +14,7 @@ export interface FirstWords {
  * that they can be read while the code is still on its way. Pure.
  */
 export function firstWordsOf(page: string, language: Language): FirstWords {
-  const text = TEXTS[language];
+  const text = wordsIn(language) as Text;
   const title = TITLES[page]?.(text);
 
   return {

@@ -7,7 +7,7 @@ import { LANGUAGES, type Language } from "./src/words.ts";
 /** Files of one part of the page: its code and its sheets. */
 type Files = readonly string[];
 
-/** By name: `first` for every page, `ko`, `en`, and the first part of a page's path. */
+/** By name: `first` for every page, each language, and the first part of a page's path. */
 type Parts = Readonly<Record<string, Files>>;
 
 /**
@@ -61,13 +61,14 @@ function documentOf(asked: {
   language: Language;
 }): string {
   const { document, parts, page, language } = asked;
-  const { first = [], ko = [], en = [], [page]: files } = parts;
+  const { [page]: files } = parts;
   if (files === undefined) return worded(withParts(document, parts), page, language);
 
   const sheets = files.filter((file) => file.endsWith(".css"));
   const links = sheets.map((file) => `<link rel="stylesheet" crossorigin href="/${file}">`);
   const code = files.filter((file) => file.endsWith(".js"));
-  const own = withParts(document, { first, ko, en, [page]: code });
+  const shared = ["first", ...LANGUAGES].map((name) => [name, parts[name] ?? []] as const);
+  const own = withParts(document, { ...Object.fromEntries(shared), [page]: code });
 
   return worded(own, page, language).replace("</head>", `${links.join("")}</head>`);
 }
@@ -113,7 +114,7 @@ function partsOf(
     ),
   );
   const named = [...lazy].flatMap(([part, file]) => {
-    const name = /^(?:texts\.(ko|en)|(\w+)-page)$/.exec(part);
+    const name = /^(?:texts\.(\w+)|(\w+)-page)$/.exec(part);
     const files = [...filesOf(byFile.get(file), byFile)].filter((one) => !first.has(one));
     return name === null ? [] : [[name[1] ?? name[2], files] as const];
   });

@@ -1,6 +1,7 @@
 import { fileURLToPath } from "node:url";
 import react from "@vitejs/plugin-react";
 import { defaultClientConditions, defaultServerConditions, defineConfig } from "vite";
+import { wordModules } from "./catalogue.ts";
 import { writePages } from "./parts-of-pages.ts";
 import { themeSheet } from "./theme-sheet.ts";
 
@@ -12,7 +13,7 @@ const SMALL = new RegExp(
   [
     "@tabler",
     "dure/src/kernel/(jobs|plans|escalation)\\.",
-    "src/(when|facts|fact-words|side|coded|coded-words|prose|use-server-korean)\\.",
+    "src/(when|facts|fact-words|side|coded|prose|use-server-korean)\\.",
     "src/(costs/sums|escalations/order|escalations/escalation-title|jobs/status-badge|jobs/exchange)\\.",
   ].join("|"),
 );
@@ -23,7 +24,7 @@ const SMALL = new RegExp(
  */
 export default defineConfig({
   root: fileURLToPath(new URL(".", import.meta.url)),
-  plugins: [react(), themeSheet(), writePages()],
+  plugins: [wordModules(), react(), themeSheet(), writePages()],
   resolve: { conditions: ["dure-source", ...defaultClientConditions] },
   build: {
     outDir: fileURLToPath(new URL("../dure/dashboard", import.meta.url)),

@@ -1,4 +1,4 @@
-import type { Text } from "./texts.ts";
+import type { Text } from "./language.tsx";
 
 /** Addresses, as a server writes them: IPv4, or IPv6 with perhaps an IPv4 address in it. */
 const ADDRESS = /^(?:\d{1,3}(?:\.\d{1,3}){3}|[\da-f]*:[\da-f:.]*:[\da-f.]*)$/iu;

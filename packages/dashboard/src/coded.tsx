@@ -1,6 +1,6 @@
 import type { Coded } from "dure/client";
 import type { ReactNode } from "react";
-import { wordsOf, type CodedWords } from "./coded-words.ts";
+import { wordsOf, type CodedWords } from "./words.ts";
 import { useText } from "./language.tsx";
 import { Prose } from "./prose.tsx";
 

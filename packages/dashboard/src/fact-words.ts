@@ -1,5 +1,5 @@
 import type { SlotInfo } from "dure/client";
-import type { SpokenTexts, Text } from "./texts.ts";
+import type { SpokenTexts, Text } from "./language.tsx";
 import type { Language } from "./words.ts";
 
 /** The members that are amounts of money. Without a `currency` beside them they are won. */

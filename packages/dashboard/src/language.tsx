@@ -7,9 +7,17 @@ import {
   useState,
   type ReactNode,
 } from "react";
+import { LANGUAGE_WORDS, type Text } from "words:languages";
 import { untilRead } from "./lazy-part.ts";
-import type { SpokenTexts, Text } from "./texts.ts";
-import type { Language } from "./words.ts";
+import { LANGUAGES, type Language } from "./words.ts";
+
+export type { Text };
+
+/** A language and the words of every page in it. */
+export interface SpokenTexts {
+  readonly language: Language;
+  readonly text: Text;
+}
 
 interface LanguageValue extends SpokenTexts {
   readonly choose: (language: Language) => void;
@@ -53,25 +61,23 @@ export function useText(): Text {
   return useLanguage().text;
 }
 
+/** The words of a part of the page, which are fetched with it. */
+export function useWords<Spoken>(words: Readonly<Record<Language, Spoken>>): Spoken {
+  return words[useLanguage().language];
+}
+
 /** A page reads one language, and the other when it is chosen. */
 async function spokenIn(language: Language): Promise<SpokenTexts> {
-  const text = await untilRead<Text>(
-    `texts.${language}`,
-    language === "ko"
-      ? async () => (await import("./texts.ko.ts")).ko
-      : async () => (await import("./texts.en.ts")).en,
-  );
+  const { text } = await untilRead(`texts.${language}`, LANGUAGE_WORDS[language]);
   return { language, text };
 }
 
 /** What was chosen here before, else the browser's first language that we speak, else English. */
 function firstLanguage(): Language {
-  const stored = localStorage.getItem(STORED);
-  if (stored === "ko" || stored === "en") return stored;
+  const spoken = navigator.languages.map((tag) => tag.split("-")[0]);
+  const known = [localStorage.getItem(STORED), ...spoken].map((tag) =>
+    LANGUAGES.find((language) => language === tag),
+  );
 
-  const spoken = navigator.languages
-    .map((tag) => tag.split("-")[0])
-    .find((tag) => tag === "ko" || tag === "en");
-
-  return spoken ?? "en";
+  return known.find((language) => language !== undefined) ?? "en";
 }

@@ -2,7 +2,7 @@ import { FULL } from "../../dure/src/kernel/test-tiers.ts";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { deedOf, endOf, pageOf, whoOf } from "../src/audit/words.ts";
-import { TEXTS } from "../src/texts.ts";
+import { TEXTS } from "./texts.ts";
 import {
   launchBrowser,
   openPage,

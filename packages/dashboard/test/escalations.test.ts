@@ -2,7 +2,7 @@ import { ESCALATION_TYPES } from "dure/client";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { FULL } from "../../dure/src/kernel/test-tiers.ts";
-import { TEXTS } from "../src/texts.ts";
+import { TEXTS } from "./texts.ts";
 import {
   launchBrowser,
   openPage,
@@ -201,7 +201,7 @@ test(
     await approvers.getByText(TEXTS.ko.escalations.approvers.oneOfTwo).waitFor();
     const told = await approvers.innerText();
 
-    expect(told).toContain(TEXTS.ko.escalations.approvers.two("treasury"));
+    expect(told).toContain(TEXTS.ko.escalations.approvers.two({ role: "treasury" }));
     expect(told).toContain("kim");
     expect(told).toContain("영수증을 봤어요");
     await expectWellMade(opened);

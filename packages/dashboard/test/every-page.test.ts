@@ -2,7 +2,7 @@ import type { Browser, Page, Route } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { FULL } from "../../dure/src/kernel/test-tiers.ts";
 import { eventually } from "../../dure/test/until.ts";
-import { TEXTS } from "../src/texts.ts";
+import { TEXTS } from "./texts.ts";
 import { launchBrowser, openPage, siteInPackage, SLOW_HOOK_MS } from "./browser.ts";
 import { addTexts, collectGiven, foreignWords, shownOn } from "./languages/foreign-words.ts";
 import { answerRecords, OWN_WORDS, startServer, VISITS } from "./languages/pages.ts";

@@ -3,7 +3,7 @@ import { DureClient, JOB_OUTCOMES } from "dure/client";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { FULL, sampled } from "../../dure/src/kernel/test-tiers.ts";
-import { TEXTS } from "../src/texts.ts";
+import { TEXTS } from "./texts.ts";
 import {
   launchBrowser,
   openPage,

@@ -3,7 +3,7 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { FULL, sampled } from "../../dure/src/kernel/test-tiers.ts";
 import { eventually } from "../../dure/test/until.ts";
-import { TEXTS } from "../src/texts.ts";
+import { TEXTS } from "./texts.ts";
 import type { Language } from "../src/words.ts";
 import { launchBrowser, openPage, siteInPackage, SLOW_HOOK_MS } from "./browser.ts";
 import { DoubleServer } from "./double/server.ts";

@@ -9,8 +9,7 @@ import { triesOf } from "../src/plans/port-tries.ts";
 import { readChoice, readStart } from "../src/plans/run-filters.ts";
 import { layoutRun } from "../src/plans/run-graph.ts";
 import { signsAfter, stalledFor, waitsOf, type Signs } from "../src/plans/signs.ts";
-import { en } from "../src/plans/text.en.ts";
-import { ko } from "../src/plans/text.ko.ts";
+import { TEXTS } from "./texts.ts";
 import { rangeOfLine } from "../src/plans/text-lines.ts";
 import {
   launchBrowser,
@@ -253,9 +252,9 @@ describe("decisions", () => {
 
 test("the page says in both languages who bounds a worker's memory and CPU time", () => {
   const held = { network: "enforced", user: 60_578, isOtherUser: true, files: "enforced" } as const;
-  const said = [en, ko].flatMap(({ run: { promisesOf } }) => [
-    promisesOf({ ...held, memory: "group", cpu: "group" }),
-    promisesOf({ ...held, memory: "watched", cpu: "yields" }),
+  const said = [TEXTS.en, TEXTS.ko].flatMap(({ plans: { run } }) => [
+    run.promisesOf({ ...held, memory: "group", cpu: "group" }),
+    run.promisesOf({ ...held, memory: "watched", cpu: "yields" }),
   ]);
 
   expect(said.map((words) => words.split(" · ").slice(-2))).toEqual([

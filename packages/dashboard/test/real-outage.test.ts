@@ -3,7 +3,7 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { testDatabaseUrl } from "../../dure/src/durable/test-database.ts";
 import { FULL } from "../../dure/src/kernel/test-tiers.ts";
-import { TEXTS } from "../src/texts.ts";
+import { TEXTS } from "./texts.ts";
 import { launchBrowser, openPage, siteInPackage, SLOW_HOOK_MS, violations } from "./browser.ts";
 import { foreignWords, shownOn } from "./languages/foreign-words.ts";
 import { OWN_WORDS } from "./languages/pages.ts";

@@ -11,7 +11,7 @@ import {
   type Told,
 } from "../src/start/overview.ts";
 import { stopsOf } from "../src/start/tour-stops.ts";
-import { ko } from "../src/texts.ko.ts";
+import { TEXTS } from "./texts.ts";
 import {
   launchBrowser,
   openPage,
@@ -27,6 +27,8 @@ import { startRoomsTeam } from "./rooms/team.ts";
 import { weightsOf } from "./weight.ts";
 
 /** The first page: what it tells, its checklist, its tour, and its language. */
+
+const { ko } = TEXTS;
 
 let browser: Browser;
 let site: string;

@@ -68,8 +68,8 @@ function Numbers({
   const { agents: words } = text;
 
   const load = [
-    agent.working > 0 && words.working(agent.working),
-    agent.waiting > 0 && words.waiting(agent.waiting),
+    agent.working > 0 && words.working({ count: agent.working }),
+    agent.waiting > 0 && words.waiting({ count: agent.waiting }),
   ].filter((part) => part !== false);
 
   const usd = new Intl.NumberFormat(language, {
@@ -87,7 +87,7 @@ function Numbers({
       <div>
         <dt>{words.spend}</dt>
         <dd>
-          {words.tokens(agent.tokensToday)} · {usd}
+          {words.tokens({ count: agent.tokensToday })} · {usd}
         </dd>
       </div>
       {models !== undefined && (
@@ -139,7 +139,7 @@ function AccountRow({ account }: { account: Account }): ReactNode {
         <span>
           {account.adapter} ·{" "}
           <strong data-state={isGone ? undefined : account.state}>
-            {isGone ? text.shell.connection.lastSeen(state) : state}
+            {isGone ? text.shell.connection.lastSeen({ status: state }) : state}
           </strong>
         </span>
         <span className="soft small">
@@ -147,7 +147,7 @@ function AccountRow({ account }: { account: Account }): ReactNode {
         </span>
         <span className="soft small">
           {account.detail === null ? (
-            text.agents.since(whenOf(account.changedAt, language))
+            text.agents.since({ when: whenOf(account.changedAt, language) })
           ) : (
             <CodedText
               words={text.agents.reasons}
@@ -182,7 +182,7 @@ function PausedWords({ paused }: { paused: NonNullable<RoomAgent["paused"]> }): 
   const by = actorOf(paused.by, { text, nameOf: (id) => id });
   return (
     <>
-      <strong>{words.pausedSince(whenOf(paused.at, language), by)}</strong>{" "}
+      <strong>{words.pausedSince({ when: whenOf(paused.at, language), by })}</strong>{" "}
       <span className="soft">{words.pausedHint}</span>
     </>
   );

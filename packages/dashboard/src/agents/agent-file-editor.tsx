@@ -3,10 +3,10 @@ import { useMutation } from "@tanstack/react-query";
 import { DureError } from "dure/client";
 import { useState, type FormEvent, type ReactNode } from "react";
 import { useParts } from "../app-parts.tsx";
-import { useLanguage } from "../language.tsx";
+import { useLanguage, useWords } from "../language.tsx";
 import { Prose } from "../prose.tsx";
-import { useAgentWords } from "./agent-words.ts";
-import type { AgentPageText } from "./page-text.ko.ts";
+import { AGENT_WORDS } from "words:later/agent";
+import type { AgentWords } from "words:later/agent";
 import { Refusal } from "./file-refusal.tsx";
 import { useReadAgain, type ListedAgentFile } from "./use-agent-files.ts";
 
@@ -29,7 +29,7 @@ export function FileEditor({
   file: ListedAgentFile;
   onLeave: (isSaved: boolean) => void;
 }): ReactNode {
-  const words = useAgentWords();
+  const words = useWords(AGENT_WORDS);
   const readAgain = useReadAgain(agent);
   const { client } = useParts();
   const draft = useDraft(agent, file);
@@ -79,7 +79,7 @@ export function FileEditor({
 }
 
 function Buttons(props: { save: string; isSaving: boolean; onCancel: () => void }): ReactNode {
-  const words = useAgentWords();
+  const words = useWords(AGENT_WORDS);
   return (
     <div className="toolbar">
       <Button type="submit" size="compact-md" loading={props.isSaving}>
@@ -121,18 +121,18 @@ function readDraft(kept: string): WrittenFile | undefined {
 }
 
 function Length({ count }: { count: number }): ReactNode {
-  const words = useAgentWords();
+  const words = useWords(AGENT_WORDS);
   const { language } = useLanguage();
   const [now, most] = [count, MOST].map((number) => number.toLocaleString(language));
   return (
     <p className="soft small" data-bad={count > MOST || undefined}>
-      {words.length(now!, most!)}
+      {words.length({ count: now!, most: most! })}
     </p>
   );
 }
 
 /** Keys that a file of settings may have, and what each is for; of other files none. */
-function keysOf(file: string, { keys, headKeys }: AgentPageText): Readonly<Record<string, string>> {
+function keysOf(file: string, { keys, headKeys }: AgentWords): Readonly<Record<string, string>> {
   if (file === "agent.yaml") return keys;
   if (file !== "agent.md") return {};
   const { displayName, "card.llm": model, ...ofCard } = keys;
@@ -141,12 +141,12 @@ function keysOf(file: string, { keys, headKeys }: AgentPageText): Readonly<Recor
 }
 
 function MayHold({ file }: { file: string }): ReactNode {
-  const words = useAgentWords();
+  const words = useWords(AGENT_WORDS);
   const keys = Object.entries(keysOf(file, words));
   if (keys.length === 0) return null;
   return (
     <details className="agent-may-hold">
-      <summary className="small cluster baseline">{words.mayHold(file)}</summary>
+      <summary className="small cluster baseline">{words.mayHold({ file })}</summary>
       <dl className="stack">
         {keys.map(([key, what]) => (
           <div key={key}>
@@ -164,7 +164,7 @@ function MayHold({ file }: { file: string }): ReactNode {
 }
 
 function NowThere({ file: { path, text } }: { file: ListedAgentFile }): ReactNode {
-  const words = useAgentWords();
+  const words = useWords(AGENT_WORDS);
   return (
     <details className="agent-file" open>
       <summary className="small cluster baseline">{words.nowThere}</summary>

@@ -1,3 +1,4 @@
+import { useWords } from "../language.tsx";
 import { Button, Loader } from "@mantine/core";
 import { IconPencil } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
@@ -8,7 +9,7 @@ import { Problem, ToldError } from "../problem.tsx";
 import { Prose } from "../prose.tsx";
 import { AgentHistory } from "./agent-history.tsx";
 import { FileEditor } from "./agent-file-editor.tsx";
-import { useAgentWords } from "./agent-words.ts";
+import { AGENT_WORDS } from "words:later/agent";
 import { fileKeys, type ListedAgentFile } from "./use-agent-files.ts";
 
 /** Of the whole team: it is no agent's own. */
@@ -25,7 +26,7 @@ export function AgentFilesSection({
   agent: string;
   files: NonNullable<AgentDetail["files"]>;
 }): ReactNode {
-  const words = useAgentWords();
+  const words = useWords(AGENT_WORDS);
   const { client } = useParts();
   const read = useQuery({
     queryKey: fileKeys(agent).files,
@@ -50,7 +51,7 @@ export function AgentFilesSection({
 }
 
 function Files({ agent, read }: { agent: string; read: AgentFiles }): ReactNode {
-  const words = useAgentWords();
+  const words = useWords(AGENT_WORDS);
   const { notEditable, configured, files } = read;
   const isEditable = notEditable === null;
   const there = files.filter(({ text, problem }) => isEditable || text !== null || problem);
@@ -81,7 +82,7 @@ function OneFile(props: {
   configured: readonly string[];
 }): ReactNode {
   const { agent, file, isEditable, isOpen, configured } = props;
-  const words = useAgentWords();
+  const words = useWords(AGENT_WORDS);
   const [isEdited, setEdited] = useState(false);
   const [isSaved, setSaved] = useState(false);
   const leave = (saved: boolean): void => {
@@ -98,7 +99,7 @@ function OneFile(props: {
         )}
       </summary>
       {configured.length > 0 && (
-        <p className="soft small">{words.configured(configured.join(", "))}</p>
+        <p className="soft small">{words.configured({ keys: configured.join(", ") })}</p>
       )}
       {file.isFromOutside && <p className="soft small">{words.fromOutside}</p>}
       {isEdited ? <FileEditor {...{ agent, file }} onLeave={leave} /> : <FileText file={file} />}
@@ -113,7 +114,7 @@ function OneFile(props: {
 }
 
 function FileText({ file: { path, text, problem } }: { file: ListedAgentFile }): ReactNode {
-  const words = useAgentWords();
+  const words = useWords(AGENT_WORDS);
   if (problem !== null) {
     return (
       <p className="error-note small">
@@ -138,14 +139,14 @@ function EditButton({
   file: ListedAgentFile;
   onEdit: () => void;
 }): ReactNode {
-  const words = useAgentWords();
+  const words = useWords(AGENT_WORDS);
   const isNew = text === null;
   return (
     <Button
       size="compact-sm"
       variant="default"
       leftSection={<IconPencil size={14} aria-hidden />}
-      aria-label={isNew ? words.writeOf(path) : words.editOf(path)}
+      aria-label={isNew ? words.writeOf({ path }) : words.editOf({ path })}
       onClick={onEdit}
     >
       {isNew ? words.write : words.edit}
@@ -154,7 +155,7 @@ function EditButton({
 }
 
 function TeamFile({ text }: { text: string }): ReactNode {
-  const words = useAgentWords();
+  const words = useWords(AGENT_WORDS);
   return (
     <details className="agent-file">
       <summary className="cluster baseline">

@@ -4,18 +4,18 @@ import type { AgentEditDetail, AgentEditEntry, AgentFiles } from "dure/client";
 import { useState, type ReactNode } from "react";
 import { actorOf } from "../actor.ts";
 import { useParts } from "../app-parts.tsx";
-import { useLanguage } from "../language.tsx";
+import { useLanguage, useWords } from "../language.tsx";
 import { filesOf } from "../plans/patch.ts";
 import { PatchView } from "../plans/patch-view.tsx";
 import { Problem } from "../problem.tsx";
 import { momentOf, whenOf } from "../when.ts";
-import { useAgentWords } from "./agent-words.ts";
+import { AGENT_WORDS } from "words:later/agent";
 import { Refusal } from "./file-refusal.tsx";
 import { fileKeys, useReadAgain } from "./use-agent-files.ts";
 
 /** Who changed what, and when; each text can be brought back. */
 export function AgentHistory({ agent, files }: { agent: string; files: AgentFiles }): ReactNode {
-  const words = useAgentWords();
+  const words = useWords(AGENT_WORDS);
   const { client } = useParts();
   const edits = useInfiniteQuery({
     queryKey: fileKeys(agent).edits,
@@ -68,7 +68,7 @@ function Edit(props: { agent: string; edit: AgentEditEntry; files: AgentFiles })
 }
 
 function EditHead({ edit }: { edit: AgentEditEntry }): ReactNode {
-  const words = useAgentWords();
+  const words = useWords(AGENT_WORDS);
   const { text, language } = useLanguage();
   const { file, at, by, person, added, removed, outcome, restores, isFromOutside } = edit;
   const who = person ?? actorOf(by, { text, nameOf: (id) => id });
@@ -101,7 +101,7 @@ function EditHead({ edit }: { edit: AgentEditEntry }): ReactNode {
 
 function EditBody(props: { agent: string; edit: AgentEditEntry; files: AgentFiles }): ReactNode {
   const { agent, edit, files } = props;
-  const words = useAgentWords();
+  const words = useWords(AGENT_WORDS);
   const { client } = useParts();
   const detail = useQuery({
     queryKey: [...fileKeys(agent).edits, edit.id, edit.outcome],
@@ -126,7 +126,7 @@ function EditBody(props: { agent: string; edit: AgentEditEntry; files: AgentFile
 
 function Restore(props: { agent: string; edit: AgentEditDetail; files: AgentFiles }): ReactNode {
   const { agent, edit, files } = props;
-  const words = useAgentWords();
+  const words = useWords(AGENT_WORDS);
   const { client } = useParts();
   const readAgain = useReadAgain(agent);
   const now = files.files.find(({ file }) => file === edit.file);

@@ -5,13 +5,13 @@ import { Link, useParams } from "@tanstack/react-router";
 import { DureError, type AgentDetail } from "dure/client";
 import { useEffect, type ReactNode } from "react";
 import { useParts } from "../app-parts.tsx";
-import { useText } from "../language.tsx";
+import { useText, useWords } from "../language.tsx";
 import { ErrorWords } from "../problem.tsx";
 import { ROOM_KEYS } from "../rooms/room-data.ts";
 import { useSpeaker } from "../rooms/use-rooms.ts";
 import { AgentFacts } from "./agent-facts.tsx";
 import { AgentFilesSection } from "./agent-files.tsx";
-import { useAgentWords } from "./agent-words.ts";
+import { AGENT_WORDS } from "words:later/agent";
 import { AgentWork } from "./agent-work.tsx";
 import "./agents.css";
 import { ServerWords } from "../coded.tsx";
@@ -21,7 +21,7 @@ const READ_EVERY_MS = 10_000;
 
 /** Everything about one agent: who it is, what it may do, what it does and what that costs. */
 export function AgentPage(): ReactNode {
-  const words = useAgentWords();
+  const words = useWords(AGENT_WORDS);
   const { client } = useParts();
   const { who } = useSpeaker();
   const { agent: id = "" } = useParams({ strict: false });
@@ -46,7 +46,7 @@ export function AgentPage(): ReactNode {
 }
 
 function OneAgent({ agent }: { agent: AgentDetail }): ReactNode {
-  const words = useAgentWords();
+  const words = useWords(AGENT_WORDS);
   useEffect(() => {
     document.title = `${agent.displayName} · dure`;
   }, [agent.displayName]);
@@ -73,7 +73,7 @@ function OneAgent({ agent }: { agent: AgentDetail }): ReactNode {
 
 function Missing({ error, onRetry }: { error: Error; onRetry: () => void }): ReactNode {
   const text = useText();
-  const words = useAgentWords();
+  const words = useWords(AGENT_WORDS);
   const isGone = error instanceof DureError && error.class === "not-found";
   useEffect(() => {
     document.title = `${isGone ? words.gone : words.loadFailed} · dure`;
@@ -100,7 +100,7 @@ function Missing({ error, onRetry }: { error: Error; onRetry: () => void }): Rea
 
 /** Instructions that an agent loads when it wants them; nothing where it has none. */
 function AgentSkills({ skills }: { skills: AgentDetail["skills"] }): ReactNode {
-  const words = useAgentWords();
+  const words = useWords(AGENT_WORDS);
   if (skills.length === 0) return null;
 
   return (
@@ -132,7 +132,7 @@ function AgentTools({
   tools: readonly AgentTool[];
   leftOut: AgentDetail["leftOut"];
 }): ReactNode {
-  const words = useAgentWords();
+  const words = useWords(AGENT_WORDS);
   const groups = [...Map.groupBy(tools, ({ mcp }) => mcp)];
 
   return (
@@ -142,7 +142,7 @@ function AgentTools({
       {groups.map(([server, some]) => (
         <div key={server ?? ""} className="stack">
           <h3 className="soft small">
-            {server === null ? words.ownTools : words.mcpTools(server)}
+            {server === null ? words.ownTools : words.mcpTools({ server })}
           </h3>
           <ul className="agent-tools divided">
             {some.map((tool) => (
@@ -163,7 +163,7 @@ function AgentTools({
                 <span className="cluster baseline">
                   <code>{name}</code>
                   <span className="soft small">
-                    {mcp === null ? words.ownTools : words.mcpTools(mcp)}
+                    {mcp === null ? words.ownTools : words.mcpTools({ server: mcp })}
                   </span>
                 </span>
                 <code className="soft small">{because}</code>
@@ -177,7 +177,7 @@ function AgentTools({
 }
 
 function ToolRow({ tool: { name, description, effect } }: { tool: AgentTool }): ReactNode {
-  const words = useAgentWords();
+  const words = useWords(AGENT_WORDS);
   const known = Object.hasOwn(words.known, name) ? words.known[name] : undefined;
   return (
     <>

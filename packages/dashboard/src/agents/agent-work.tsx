@@ -5,10 +5,10 @@ import type { ReactNode } from "react";
 import { useParts } from "../app-parts.tsx";
 import { excerptOf } from "../jobs/exchange.ts";
 import { StatusBadge } from "../jobs/status-badge.tsx";
-import { useLanguage } from "../language.tsx";
+import { useLanguage, useWords } from "../language.tsx";
 import { useAgents } from "../rooms/use-rooms.ts";
 import { momentOf, whenOf } from "../when.ts";
-import { useAgentWords } from "./agent-words.ts";
+import { AGENT_WORDS } from "words:later/agent";
 
 /** Rows of each list. */
 const MOST = 8;
@@ -18,7 +18,7 @@ const READ_EVERY_MS = 15_000;
 
 /** What an agent did last: answers in rooms, jobs, conversations; where its ports would be. */
 export function AgentWork({ agent }: { agent: AgentDetail }): ReactNode {
-  const words = useAgentWords();
+  const words = useWords(AGENT_WORDS);
   return (
     <section className="card stack" aria-label={words.recent}>
       <h2>{words.recent}</h2>
@@ -36,7 +36,7 @@ export function AgentWork({ agent }: { agent: AgentDetail }): ReactNode {
 }
 
 function Answers({ answers }: { answers: AgentDetail["answers"] }): ReactNode {
-  const words = useAgentWords();
+  const words = useWords(AGENT_WORDS);
   const agents = useAgents();
   const nameOf = (id: string): string =>
     agents.data?.find((agent) => agent.id === id)?.displayName ?? id;
@@ -71,7 +71,7 @@ function withNames(text: string | null, nameOf: (agent: string) => string): stri
 }
 
 function Jobs({ agent }: { agent: string }): ReactNode {
-  const words = useAgentWords();
+  const words = useWords(AGENT_WORDS);
   const { client } = useParts();
   const jobs = useOptional(["jobs", "of agent", agent], (signal) =>
     client.jobs.list({ agent, limit: MOST }, { signal }),
@@ -86,7 +86,7 @@ function Jobs({ agent }: { agent: string }): ReactNode {
           <Link to="/jobs/$id" params={{ id: job.jobId }} className="plain stack tight">
             <strong className="clamp">{job.topic ?? excerptOf(job.message)}</strong>
             <span className="soft small cluster">
-              <span>{words.asked(job.requesterName, job.targetName)}</span>
+              <span>{words.asked({ from: job.requesterName, to: job.targetName })}</span>
               <StatusBadge job={job} />
               <Moment at={job.finishedAt ?? job.createdAt} />
             </span>
@@ -98,7 +98,7 @@ function Jobs({ agent }: { agent: string }): ReactNode {
 }
 
 function Chats({ service }: { service: string }): ReactNode {
-  const words = useAgentWords();
+  const words = useWords(AGENT_WORDS);
   const { client } = useParts();
   const sessions = useOptional(["sessions", "of agents"], (signal) =>
     client.sessions({ limit: LOOKED_AT }, { signal }),

@@ -78,7 +78,7 @@ function Empty({ search }: { search: string | undefined }): ReactNode {
   return (
     <div className="empty">
       <IconUsers size={30} stroke={1.4} aria-hidden />
-      <p>{search === undefined ? words.empty : words.noMatch(search)}</p>
+      <p>{search === undefined ? words.empty : words.noMatch({ query: search })}</p>
       {search === undefined && (
         <p className="soft small">
           <Prose text={words.emptyHint} />

@@ -1,11 +1,12 @@
+import { useWords } from "../language.tsx";
 import { DureError } from "dure/client";
 import type { ReactNode } from "react";
 import { ErrorWords } from "../problem.tsx";
-import { useAgentWords } from "./agent-words.ts";
+import { AGENT_WORDS } from "words:later/agent";
 
 /** Why nothing was saved, with what stands wrong. */
 export function Refusal({ error }: { error: Error }): ReactNode {
-  const words = useAgentWords();
+  const words = useWords(AGENT_WORDS);
   const isInvalid = error instanceof DureError && error.class === "input";
 
   return (

@@ -118,7 +118,9 @@ function Entry({ entry }: { entry: AuditEntry }): ReactNode {
     <li>
       <strong>{deedOf(what, text)}</strong>
       <span className="audit-end small soft" data-end={end}>
-        {end === "refused" ? text.audit.ends.refused(outcome ?? "") : text.audit.ends[end]}
+        {end === "refused"
+          ? text.audit.ends.refused({ code: outcome ?? "" })
+          : text.audit.ends[end]}
       </span>
       <span className="soft small">
         {whoOf(entry, { text, nameOf })}

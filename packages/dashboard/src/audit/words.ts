@@ -1,6 +1,6 @@
 import type { AuditEntry } from "dure/client";
 import { actorOf } from "../actor.ts";
-import type { Text } from "../texts.ts";
+import type { Text } from "../language.tsx";
 
 /** Kinds of deeds that can be asked for alone, in the order of the menu. */
 export const DEED_KINDS = [
@@ -23,7 +23,7 @@ export function deedOf(what: string, text: Text): string {
 
   return (
     (Object.hasOwn(known, what) ? known[what] : undefined) ??
-    (answer === undefined ? what : text.audit.answered(answer))
+    (answer === undefined ? what : text.audit.answered({ value: answer }))
   );
 }
 

@@ -63,5 +63,5 @@ function placeOf(href: string): string | undefined {
 }
 
 function ImageNote({ alt }: { alt: string }): ReactNode {
-  return <span className="markdown-image soft">{useText().chat.imageNotLoaded(alt)}</span>;
+  return <span className="markdown-image soft">{useText().chat.imageNotLoaded({ alt })}</span>;
 }

@@ -201,7 +201,9 @@ const Message = memo(function Message(props: {
         <Resume entry={entry} conversation={conversation} />
       )}
       {entry.done?.calls && (
-        <span className="meta row inline">{text.chat.calledFor(namesOf(entry.done.calls))}</span>
+        <span className="meta row inline">
+          {text.chat.calledFor({ tools: namesOf(entry.done.calls) })}
+        </span>
       )}
       {receipts.map((receipt, index) => (
         <ReceiptCard key={index} receipt={receipt} at={entry.at} slots={slots} />
@@ -361,12 +363,12 @@ function Answering({ turn, onReattach }: { turn: RunningTurn; onReattach: () => 
             : turn.stopping
               ? text.chat.stopping
               : calling !== undefined
-                ? text.panel.tools.calling(calling.tool)
+                ? text.panel.tools.calling({ tool: calling.tool })
                 : (working?.label ?? text.chat.thinking)}
           {turn.connection === "connected" &&
             working !== undefined &&
             working.attempt > 1 &&
-            ` · ${text.panel.attempt(working.attempt)}`}
+            ` · ${text.panel.attempt({ count: working.attempt })}`}
         </span>
       )}
       {turn.problem !== undefined && turn.connection !== "lost" && (

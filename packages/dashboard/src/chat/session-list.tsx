@@ -57,7 +57,9 @@ export function SessionList(): ReactNode {
         <p className="soft small sessions-empty">{text.chat.sessions.empty}</p>
       )}
       {words !== "" && shown.length === 0 && !sessions.isFetching && (
-        <p className="soft small sessions-empty">{text.chat.sessions.noMatch(search.trim())}</p>
+        <p className="soft small sessions-empty">
+          {text.chat.sessions.noMatch({ query: search.trim() })}
+        </p>
       )}
       {shown.length > 0 && (
         <ul className="stack tight">
@@ -111,7 +113,7 @@ function SessionRow({ session }: { session: SessionSummary }): ReactNode {
   const running = session.runningTurn !== undefined && session.runningTurn !== null;
 
   const remove = async (): Promise<void> => {
-    if (!window.confirm(text.chat.sessions.removeAsk(title))) return;
+    if (!window.confirm(text.chat.sessions.removeAsk({ title }))) return;
 
     await client.deleteSession(session.sessionId);
     hub.conversations.forget(session.sessionId);
@@ -132,7 +134,7 @@ function SessionRow({ session }: { session: SessionSummary }): ReactNode {
           {running ? (
             <span className="good-words">
               {isGone
-                ? text.shell.connection.lastSeen(text.chat.sessions.running)
+                ? text.shell.connection.lastSeen({ status: text.chat.sessions.running })
                 : text.chat.sessions.running}
             </span>
           ) : (

@@ -50,7 +50,10 @@ export function CostsPage(): ReactNode {
           aria-label={text.costs.span}
           value={days}
           onChange={({ currentTarget }) => setDays(Number(currentTarget.value))}
-          data={SPANS.map((span) => ({ value: String(span), label: text.costs.days(span) }))}
+          data={SPANS.map((span) => ({
+            value: String(span),
+            label: text.costs.days({ count: span }),
+          }))}
         />
         <TextInput
           value={search}
@@ -109,23 +112,25 @@ function Sums({ costs, days, search }: { costs: Costs; days: number; search: str
         <>
           <p className="costs-total">
             <strong>{moneyOf(costs.total.microUsd, language)}</strong>{" "}
-            <span className="soft">{words.sum(costs.total.calls, tokensOf(costs.total))}</span>
+            <span className="soft">
+              {words.sum({ calls: costs.total.calls, tokens: tokensOf(costs.total) })}
+            </span>
             {costs.total.unpriced > 0 && (
               <span className="soft small">
                 {" "}
-                <Prose text={words.unpriced(costs.total.unpriced)} />
+                <Prose text={words.unpriced({ calls: costs.total.unpriced })} />
               </span>
             )}
           </p>
           {search !== "" && agents.length + services.length === 0 && (
-            <p className="soft">{words.noMatch(search)}</p>
+            <p className="soft">{words.noMatch({ query: search })}</p>
           )}
           <CostChart costs={costs} days={days} />
           <SumTable title={words.byAgent} rows={agents} areAgents />
           <SumTable title={words.byService} rows={services} />
           <SumTable title={words.byModel} rows={costs.byModel.filter(matches)} />
           <SumTable
-            title={words.byDay(costs.timeZone)}
+            title={words.byDay({ timeZone: costs.timeZone })}
             rows={costs.byDay.map((row) => ({ ...row, name: dayOf(row.id, language) }))}
           />
         </>
@@ -193,7 +198,7 @@ function Budgets({ budgets }: { budgets: readonly CostBudget[] }): ReactNode {
   const { text, language } = useLanguage();
   const { costs: words } = text;
   const amount = (unit: CostBudget["unit"], value: number): string =>
-    unit === "tokens" ? words.tokenCount(value) : moneyOf(value, language);
+    unit === "tokens" ? words.tokenCount({ count: value }) : moneyOf(value, language);
 
   return (
     <section className="costs-budgets stack" aria-label={words.budgets}>
@@ -210,11 +215,11 @@ function Budgets({ budgets }: { budgets: readonly CostBudget[] }): ReactNode {
             key={`${of} ${agent ?? ""} ${unit}`}
             data-over={used !== null && used >= most}
           >
-            <span>{of === "agent" ? words.ofAgent(name ?? "") : words.of[of]}</span>
+            <span>{of === "agent" ? words.ofAgent({ name: name ?? "" }) : words.of[of]}</span>
             <span className="soft">
               {used === null
-                ? words.atMost(amount(unit, most), words.per[per])
-                : words.used(amount(unit, used), amount(unit, most))}
+                ? words.atMost({ most: amount(unit, most), per: words.per[per] })
+                : words.used({ used: amount(unit, used), most: amount(unit, most) })}
             </span>
             {used !== null && (
               <span className="costs-meter track" aria-hidden>
@@ -259,7 +264,7 @@ function CostChart({ costs, days }: { costs: Costs; days: number }): ReactNode {
           onChoose={setSide}
         />
       </header>
-      <Bars chart={chart} label={words.chart.told(words.chart.sides[side])} />
+      <Bars chart={chart} label={words.chart.told({ side })} />
       <Legend chart={chart} />
       <Numbers chart={chart} />
     </section>
@@ -387,5 +392,7 @@ function Numbers({ chart }: { chart: ChartDays }): ReactNode {
 function useAmount({ unit }: ChartDays): (value: number) => string {
   const { text, language } = useLanguage();
   return (value) =>
-    unit === "money" ? moneyOf(value, language) : text.costs.tokenCount(Math.round(value));
+    unit === "money"
+      ? moneyOf(value, language)
+      : text.costs.tokenCount({ count: Math.round(value) });
 }

@@ -2,7 +2,7 @@ import { isObject, type Json, type JsonObject } from "dure/client";
 import type { ReactNode } from "react";
 import { labelOf, shownFact } from "../fact-words.ts";
 import { useLanguage } from "../language.tsx";
-import type { Text } from "../texts.ts";
+import type { Text } from "../language.tsx";
 
 /** Nesting that is shown; what lies deeper is left out. */
 const DEEPEST = 3;

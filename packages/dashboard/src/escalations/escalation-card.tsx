@@ -154,7 +154,7 @@ function Approvers({
 
   return (
     <div className="escalation-approvers stack tight">
-      {isOpen && <p>{two ? words.two(role) : words.one(role ?? "")}</p>}
+      {isOpen && <p>{two ? words.two({ role }) : words.one({ role: role ?? "" })}</p>}
       {first && (
         <p>
           <strong>{two && isOpen ? words.oneOfTwo : words.first}</strong>{" "}
@@ -211,19 +211,19 @@ function Footer({
       {place === "inbox" &&
         linksOf(source).map((link) => <SourceWords key={link.kind} link={link} />)}
       {place === "inbox" && source.port !== undefined && (
-        <span>{text.escalations.port(source.port)}</span>
+        <span>{text.escalations.port({ port: source.port })}</span>
       )}
       <time dateTime={new Date(escalation.createdAt).toISOString()}>
-        {text.escalations.asked(whenOf(escalation.createdAt, language))}
+        {text.escalations.asked({ when: whenOf(escalation.createdAt, language) })}
       </time>
       {isOpen && escalation.expiresAt !== null && (
-        <span>{text.escalations.until(whenOf(escalation.expiresAt, language))}</span>
+        <span>{text.escalations.until({ when: whenOf(escalation.expiresAt, language) })}</span>
       )}
       {isOpen && escalation.step === "operator" && (
         <span>
-          {text.escalations.withOperator(
-            escalation.nextStepAt === null ? "" : whenOf(escalation.nextStepAt, language),
-          )}
+          {text.escalations.withOperator({
+            when: escalation.nextStepAt === null ? "" : whenOf(escalation.nextStepAt, language),
+          })}
         </span>
       )}
     </footer>
@@ -520,7 +520,11 @@ function Closed({ escalation }: { escalation: Escalation }): ReactNode {
   return (
     <div className="escalation-answer strong">
       <p>
-        {text.escalations.answered(decisionOf(escalation, text), who, whenOf(resolvedAt, language))}
+        {text.escalations.answered({
+          answer: decisionOf(escalation, text),
+          who,
+          when: whenOf(resolvedAt, language),
+        })}
       </p>
       {resolution.note !== undefined && <blockquote>{resolution.note}</blockquote>}
       {resolution.input !== undefined && (

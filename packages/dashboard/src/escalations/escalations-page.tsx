@@ -118,10 +118,11 @@ function Waiting({ search }: { search: string }): ReactNode {
       {groups.map(({ severity, items }) => (
         <section key={severity}>
           <h2 className="panel-title small soft strong">
-            {text.escalations.group(
-              text.escalations.severities[severity],
-              inbox.hasNextPage && !GRAVE.includes(severity) ? `${items.length}+` : items.length,
-            )}
+            {text.escalations.group({
+              severity: text.escalations.severities[severity],
+              count:
+                inbox.hasNextPage && !GRAVE.includes(severity) ? `${items.length}+` : items.length,
+            })}
           </h2>
           <Cards all={items} onHold={hold} />
         </section>
@@ -184,7 +185,7 @@ function Empty({
   return (
     <div className="empty">
       <IconChecks size={30} stroke={1.4} aria-hidden />
-      <p>{search === "" ? words : text.escalations.noMatch(search)}</p>
+      <p>{search === "" ? words : text.escalations.noMatch({ query: search })}</p>
       {search === "" && hint !== undefined && <p className="soft small">{hint}</p>}
     </div>
   );

@@ -1,5 +1,5 @@
 import type { Escalation, SuggestedAction } from "dure/client";
-import type { Text } from "../texts.ts";
+import type { Text } from "../language.tsx";
 
 /** How it ended, in words: the label of the action, or why there was none. Pure. */
 export function decisionOf(

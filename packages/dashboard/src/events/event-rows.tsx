@@ -79,7 +79,7 @@ export function EventRows(props: {
       </div>
       {newer > 0 && (
         <button type="button" className="event-newer newer solid" onClick={toEnd}>
-          <IconArrowDown size={14} aria-hidden /> {text.events.newer(newer)}
+          <IconArrowDown size={14} aria-hidden /> {text.events.newer({ count: newer })}
         </button>
       )}
     </div>

@@ -166,9 +166,9 @@ function Foot({ view }: { view: LogView }): ReactNode {
   const words = useText().events;
   return (
     <div className="meta toolbar" role="status">
-      <span>{words.kept(view.rows.length, ROW_LIMIT)}</span>
-      {view.dropped > 0 && <span>{words.dropped(view.dropped)}</span>}
-      {view.paused && <span className="warn">{words.paused(view.held.length)}</span>}
+      <span>{words.kept({ shown: view.rows.length, limit: ROW_LIMIT })}</span>
+      {view.dropped > 0 && <span>{words.dropped({ count: view.dropped })}</span>}
+      {view.paused && <span className="warn">{words.paused({ count: view.held.length })}</span>}
       {view.wasReset && <span className="warn">{words.reset}</span>}
     </div>
   );
@@ -294,8 +294,8 @@ function useEventNames(): EventNames {
       place: (id) => {
         if (!id) return places.room;
         const room = rooms?.find((one) => one.id === id);
-        if (room?.kind === "direct") return places.direct(nameOf(room.agent ?? ""));
-        if (room !== undefined) return places.named(room.name);
+        if (room?.kind === "direct") return places.direct({ agent: nameOf(room.agent ?? "") });
+        if (room !== undefined) return places.named({ name: room.name });
 
         return id.startsWith("thread_") ? places.thread : places.room;
       },

@@ -16,7 +16,7 @@ export function useSentences(): (event: PlatformEvent) => string {
   return useMemo(
     () => (event) =>
       sentenceOf(event, language, names) ??
-      `${text.events.unknown(event.type)}  ${membersOf(event)}`,
+      `${text.events.unknown({ type: event.type })}  ${membersOf(event)}`,
     [text, language, names],
   );
 }

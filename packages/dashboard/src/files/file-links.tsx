@@ -1,6 +1,7 @@
+import { useWords } from "../language.tsx";
 import type { FileInfo } from "dure/client";
 import type { ReactNode } from "react";
-import { useFilesText } from "./files-text.ts";
+import { FILES_WORDS } from "words:later/files";
 
 /**
  * Files that stand below words: images are shown, all else is a link. Their names are harmless;
@@ -12,7 +13,7 @@ export function FileLinks(props: {
   addressOf?: (id: string) => string;
 }): ReactNode {
   const { files = [], addressOf = addressInConversation } = props;
-  const words = useFilesText();
+  const words = useWords(FILES_WORDS);
   if (files.length === 0) return null;
 
   return (

@@ -1,13 +1,14 @@
+import { useWords } from "../language.tsx";
 import { ActionIcon } from "@mantine/core";
 import { IconPaperclip, IconRefresh, IconX } from "@tabler/icons-react";
 import { useRef, type ReactNode } from "react";
 import { ErrorWords } from "../problem.tsx";
-import { useFilesText } from "./files-text.ts";
+import { FILES_WORDS } from "words:later/files";
 import type { Attached, AttachedFiles } from "./attached.ts";
 
 /** Opens the choice of files. */
 export function AttachButton({ onFiles }: { onFiles: (files: Iterable<File>) => void }): ReactNode {
-  const words = useFilesText();
+  const words = useWords(FILES_WORDS);
   const input = useRef<HTMLInputElement>(null);
   return (
     <>
@@ -38,7 +39,7 @@ export function AttachButton({ onFiles }: { onFiles: (files: Iterable<File>) => 
 
 /** What goes with the message: previews, how much is sent, what went wrong. */
 export function FileTray({ attached }: { attached: AttachedFiles }): ReactNode {
-  const words = useFilesText();
+  const words = useWords(FILES_WORDS);
   const { all, leftOut } = attached;
   const isBlocked = all.some(({ problem }) => problem !== undefined);
   if (all.length === 0) return null;
@@ -56,7 +57,7 @@ export function FileTray({ attached }: { attached: AttachedFiles }): ReactNode {
               variant="subtle"
               color="gray"
               size="sm"
-              aria-label={words.detach(file.name)}
+              aria-label={words.detach({ name: file.name })}
               onClick={() => attached.remove(file.key)}
             >
               <IconX size={14} aria-hidden />
@@ -65,7 +66,7 @@ export function FileTray({ attached }: { attached: AttachedFiles }): ReactNode {
         ))}
       </ul>
       <p className="file-note small soft" role="status">
-        {leftOut > 0 && <span>{words.leftOut(leftOut)}</span>}
+        {leftOut > 0 && <span>{words.leftOut({ count: leftOut })}</span>}
         {isBlocked && <span>{words.blocked}</span>}
       </p>
     </>
@@ -73,11 +74,11 @@ export function FileTray({ attached }: { attached: AttachedFiles }): ReactNode {
 }
 
 function FileState({ file, onRetry }: { file: Attached; onRetry: () => void }): ReactNode {
-  const words = useFilesText();
+  const words = useWords(FILES_WORDS);
   const { problem } = file;
   if (problem === undefined) {
     if (file.stored !== undefined) return null;
-    return <progress value={file.sent} max={1} aria-label={words.uploading(file.name)} />;
+    return <progress value={file.sent} max={1} aria-label={words.uploading({ name: file.name })} />;
   }
   return (
     <>
@@ -89,8 +90,8 @@ function FileState({ file, onRetry }: { file: Attached; onRetry: () => void }): 
           variant="subtle"
           color="gray"
           size="sm"
-          aria-label={words.again(file.name)}
-          title={words.again(file.name)}
+          aria-label={words.again({ name: file.name })}
+          title={words.again({ name: file.name })}
           onClick={onRetry}
         >
           <IconRefresh size={14} aria-hidden />

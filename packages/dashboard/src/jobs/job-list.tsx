@@ -180,7 +180,7 @@ function JobRow({ job, isPicked }: { job: Job; isPicked: boolean }): ReactNode {
           {job.topic === null ? excerptOf(job.message) : `${job.topic}: ${excerptOf(job.message)}`}
         </span>
         <span className="meta cluster baseline">
-          <span>{text.jobs.turnsOf(job.turnsDone, job.maxTurns)}</span>
+          <span>{text.jobs.turnsOf({ done: job.turnsDone, most: job.maxTurns })}</span>
           {job.outcome !== null && <span>{text.jobs.outcomesShort[job.outcome]}</span>}
           <time
             className="end"
@@ -254,7 +254,7 @@ function ScheduleRow({ schedule }: { schedule: Schedule }): ReactNode {
   const words = text.jobs.schedules;
   const isAdmin = useIsAdmin();
   const { name, cron, timeZone, next, paused, last } = schedule;
-  const nextWords = next === null ? words.never : words.next(momentOf(next, language));
+  const nextWords = next === null ? words.never : words.next({ moment: momentOf(next, language) });
 
   return (
     <li className="card stack tight">

@@ -169,16 +169,18 @@ function Facts({ job }: { job: JobDetail }): ReactNode {
   const tookMs = hasBothTimes ? finishedAt - startedAt : undefined;
 
   const rows: readonly (readonly [string, string])[] = [
-    [text.jobs.facts.turns, text.jobs.turnsOf(job.turnsDone, job.maxTurns)],
+    [text.jobs.facts.turns, text.jobs.turnsOf({ done: job.turnsDone, most: job.maxTurns })],
     [
       text.jobs.facts.spent,
       isAtLeast && microUsd === 0
-        ? text.jobs.tokens(tokens)
-        : `${text.jobs.tokens(tokens)} · ${usd}`,
+        ? text.jobs.tokens({ count: tokens })
+        : `${text.jobs.tokens({ count: tokens })} · ${usd}`,
     ],
     [text.jobs.facts.asked, momentOf(job.createdAt, language)],
     ...(tookMs === undefined ? [] : [[text.jobs.facts.took, spanOf(tookMs, language)] as const]),
-    ...(job.resumes > 0 ? [[text.jobs.facts.resumed, text.jobs.times(job.resumes)] as const] : []),
+    ...(job.resumes > 0
+      ? [[text.jobs.facts.resumed, text.jobs.times({ count: job.resumes })] as const]
+      : []),
   ];
 
   return (

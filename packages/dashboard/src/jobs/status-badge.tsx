@@ -11,7 +11,7 @@ export function StatusBadge({ job }: { job: Pick<Job, "status" | "waiting"> }): 
   return (
     <span className="badge" data-status={job.waiting === null ? job.status : "WAITING"}>
       {job.status === "RUNNING" && job.waiting === null && <span className="pulse" aria-hidden />}
-      {isStale ? text.shell.connection.lastSeen(words) : words}
+      {isStale ? text.shell.connection.lastSeen({ status: words }) : words}
     </span>
   );
 }

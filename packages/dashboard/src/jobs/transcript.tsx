@@ -80,10 +80,10 @@ function TurnRow({ job, turn }: { job: JobDetail; turn: JobTurn }): ReactNode {
   const name = nameIn(job, turn.speaker);
 
   const facts = [
-    text.jobs.turn(turn.number),
+    text.jobs.turn({ number: turn.number }),
     spanOf(turn.finishedAt - turn.startedAt, language),
-    text.jobs.tokens(turn.tokensIn + turn.tokensOut),
-    turn.attempts > 1 && text.jobs.attempts(turn.attempts),
+    text.jobs.tokens({ count: turn.tokensIn + turn.tokensOut }),
+    turn.attempts > 1 && text.jobs.attempts({ count: turn.attempts }),
     turn.attempts === 0 && text.jobs.takenOver,
   ];
 
@@ -128,7 +128,7 @@ function WordsRow({ words }: { words: JobWords }): ReactNode {
         </p>
         <p className="person-words verbatim note warns">{words.text}</p>
         <p className="meta">
-          {words.turn === null ? text.jobs.notHeardYet : text.jobs.heardIn(words.turn)}
+          {words.turn === null ? text.jobs.notHeardYet : text.jobs.heardIn({ turn: words.turn })}
         </p>
       </div>
     </li>
@@ -171,8 +171,8 @@ function Now({ job }: { job: JobDetail }): ReactNode {
         <span className="pulse" aria-hidden />{" "}
         <span role="status">
           {isSpeaking
-            ? text.jobs.speaks(name, job.turnsDone + 1)
-            : text.jobs.inLine(job.targetName)}
+            ? text.jobs.speaks({ name, turn: job.turnsDone + 1 })
+            : text.jobs.inLine({ name: job.targetName })}
         </span>{" "}
         {elapsed > 0 && <span aria-hidden>{spanOf(elapsed, language)}</span>}
       </p>

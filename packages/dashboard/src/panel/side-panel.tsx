@@ -144,9 +144,9 @@ function AgentLine({ run }: { run: AgentRun }): ReactNode {
   const facts = [
     run.agent,
     run.status === "running" && run.attempt > 1
-      ? text.panel.attempt(run.attempt)
+      ? text.panel.attempt({ count: run.attempt })
       : run.retries > 0
-        ? text.panel.retries(run.retries)
+        ? text.panel.retries({ count: run.retries })
         : undefined,
     run.restarted ? text.panel.restarted : undefined,
     run.stage === undefined ? undefined : `→ ${run.stage}`,
@@ -293,8 +293,8 @@ function TraceView({ trace }: { trace: Trace | undefined }): ReactNode {
             </div>
             {agent !== undefined && (
               <div className="meta">
-                {text.panel.tokens(agent.tokensIn, agent.tokensOut)}
-                {agent.retries > 0 && ` · ${text.panel.retries(agent.retries)}`}
+                {text.panel.tokens({ input: agent.tokensIn, output: agent.tokensOut })}
+                {agent.retries > 0 && ` · ${text.panel.retries({ count: agent.retries })}`}
                 {agent.error !== null && agent.error !== undefined && (
                   <span className="error-note"> · {agent.error}</span>
                 )}
@@ -306,7 +306,7 @@ function TraceView({ trace }: { trace: Trace | undefined }): ReactNode {
       <p className="trace-total toolbar baseline ruled">
         <span>{text.panel.total}</span>
         <span>{spanOf(trace.totalElapsedMs, language)}</span>
-        <span className="soft">{text.panel.tokens(tokensIn, tokensOut)}</span>
+        <span className="soft">{text.panel.tokens({ input: tokensIn, output: tokensOut })}</span>
       </p>
       <p>
         <Link to="/traces/$id" params={{ id: trace.turnId }}>

@@ -138,7 +138,7 @@ function Queue({ batch, service }: { batch: Batch; service: ServiceInfo | undefi
       <div
         className="queue-bar row tight top"
         role="progressbar"
-        aria-label={text.panel.queueNow(index, total)}
+        aria-label={text.panel.queueNow({ index, total })}
         aria-valuemin={0}
         aria-valuemax={total}
         aria-valuenow={index}
@@ -203,7 +203,7 @@ function StageMachineView({
       className="stages"
       viewBox={`0 0 ${width} ${height}`}
       role="img"
-      aria-label={text.panel.stageNow(current, [...open].join(", "))}
+      aria-label={text.panel.stageNow({ stage: current, next: [...open].join(", ") })}
     >
       <ArrowHeads />
       {arrows.map((arrow) => {
@@ -379,7 +379,7 @@ function SlotForm({
       .map(({ slot }) => `${slot.label} ${valueOf(slot)}`)
       .join(", ");
 
-    onSend(text.chat.slotsMessage(words), changes);
+    onSend(text.chat.slotsMessage({ changes: words }), changes);
   };
 
   return (

@@ -33,10 +33,10 @@ function Known({ run, leaving }: { run: RunDetail; leaving: RunLeaving }): React
 
   return (
     <>
-      {review === null && <p>{words.nothingFound(branch)}</p>}
+      {review === null && <p>{words.nothingFound({ branch })}</p>}
       {review !== null && (
         <>
-          <p className="warn">{words.found(review.count, branch)}</p>
+          <p className="warn">{words.found({ count: review.count, branch })}</p>
           <Findings review={review} />
           {!mayConfirm && (
             <p className="soft small">
@@ -80,11 +80,15 @@ export function Gate({ run, gate }: { run: RunDetail; gate: Approvals }): ReactN
   return (
     <>
       <p className={counted < needed ? "warn small" : "small"}>
-        {words.approvals(counted, needed)}
+        {words.approvals({ counted, needed, isEnough: counted >= needed })}
       </p>
-      {people.length > 0 && <p className="small">{words.approvedBy(people.join(", "))}</p>}
+      {people.length > 0 && (
+        <p className="small">{words.approvedBy({ people: people.join(", ") })}</p>
+      )}
       {not !== null && (
-        <p className="soft small">{author === null ? words.noAuthor : words.notAuthor(author)}</p>
+        <p className="soft small">
+          {author === null ? words.noAuthor : words.notAuthor({ author })}
+        </p>
       )}
       {mayMerge && counted < needed && (
         <div>
@@ -122,7 +126,11 @@ function ApproveResult({ run }: { run: RunDetail }): ReactNode {
   });
   if (commit === undefined) return null;
   if (approve.data !== undefined) {
-    return <p role="status">{words.approved(approve.data.counted, approve.data.needed)}</p>;
+    return (
+      <p role="status">
+        {words.approved({ counted: approve.data.counted, needed: approve.data.needed })}
+      </p>
+    );
   }
 
   return (
@@ -133,7 +141,7 @@ function ApproveResult({ run }: { run: RunDetail }): ReactNode {
         loading={approve.isPending}
         onClick={() => approve.mutate(commit)}
       >
-        {words.approveResult(commit.slice(0, 10))}
+        {words.approveResult({ commit: commit.slice(0, 10) })}
       </Button>
       {approve.error !== null && <Problem error={approve.error} />}
     </>

@@ -26,10 +26,10 @@ import { useEffect, useId, useState, type FormEvent, type ReactNode } from "reac
 import { useParts } from "../app-parts.tsx";
 import { Problem } from "../problem.tsx";
 import { CodedText } from "../coded.tsx";
-import { wordsOf } from "../coded-words.ts";
+import { wordsOf } from "../words.ts";
 import { useText } from "../language.tsx";
 import { Prose } from "../prose.tsx";
-import type { Text } from "../texts.ts";
+import type { Text } from "../language.tsx";
 import "@mantine/core/styles/Checkbox.css";
 import "../panel/panel.css";
 import "./plans.css";
@@ -48,7 +48,7 @@ export function BeforePage(): ReactNode {
   const source = sourceOf(plan, search);
   const before = useBefore(source, choice);
   useEffect(() => {
-    document.title = `${text.plans.before.title(plan)} · dure`;
+    document.title = `${text.plans.before.title({ plan })} · dure`;
   }, [text, plan]);
 
   return (
@@ -58,7 +58,7 @@ export function BeforePage(): ReactNode {
           <IconArrowLeft size={18} stroke={1.7} aria-hidden />
         </Link>
         <div className="grow">
-          <h1>{text.plans.before.title(plan)}</h1>
+          <h1>{text.plans.before.title({ plan })}</h1>
           {before.error === null && <p className="soft">{text.plans.before.lead}</p>}
         </div>
       </header>
@@ -148,8 +148,8 @@ function Refused({
       <Problem error={error} onRetry={again} />
       {problems.length > 0 && (
         <div className="plan-file card stack" data-broken>
-          <strong>{text.plans.problems(problemCount)}</strong>
-          <PlanProblems problems={problems} label={text.plans.problemList(plan)} />
+          <strong>{text.plans.problems({ count: problemCount })}</strong>
+          <PlanProblems problems={problems} label={text.plans.problemList({ plan })} />
         </div>
       )}
     </>
@@ -259,7 +259,7 @@ function PlanFacts({ view, choice }: { view: PlanView; choice: RunChoice }): Rea
   const networks = view.network.map(({ of, policy, hosts }) => {
     const allowed = words.policies[policy];
     const named = hosts.length === 0 ? allowed : `${allowed}: ${hosts.join(", ")}`;
-    return [words.networkOf(of), named] as const;
+    return [words.networkOf({ of, worker: /^workers\.([^.]+)/.exec(of)?.[1] }), named] as const;
   });
 
   const integration =
@@ -268,8 +268,8 @@ function PlanFacts({ view, choice }: { view: PlanView; choice: RunChoice }): Rea
   const rows: readonly (readonly [string, ReactNode])[] = [
     ...repository,
     [words.base, <code key="base">{`${view.base} · ${view.baseCommit.slice(0, 10)}`}</code>],
-    [words.ports, text.plans.ports(view.ports.length)],
-    [words.maxParallel, words.maxParallelOf(view.maxParallel)],
+    [words.ports, text.plans.ports({ count: view.ports.length })],
+    [words.maxParallel, words.maxParallelOf({ count: view.maxParallel })],
     [words.isolation, text.plans.run.isolations[view.isolationWanted]],
     ...networks,
     [words.integration, integration],
@@ -424,7 +424,7 @@ function LevelList({
     <ol className="before-levels row top">
       {view.levels.map((ids, index) => (
         <li className="card" key={index}>
-          <h3 className="meta">{text.plans.run.level(index + 1)}</h3>
+          <h3 className="meta">{text.plans.run.level({ number: index + 1 })}</h3>
           <ul className="stack">{ids.map(portOf)}</ul>
         </li>
       ))}
@@ -494,7 +494,7 @@ function modeHintOf(
   { mode, oneContext, wanted = "auto" }: RunMode,
   words: Text["plans"]["before"],
 ): string {
-  if (wanted !== "auto") return words.modeWanted(wanted);
+  if (wanted !== "auto") return words.modeWanted({ wanted });
   return words.modeHints[oneContext === true ? "one-context" : mode] ?? "";
 }
 
@@ -526,7 +526,7 @@ function Unowned({ view: { unowned, unownedCount } }: { view: PlanView }): React
     <section>
       <h2>{words.unowned}</h2>
       <details className="more">
-        <summary>{words.unownedCount(unownedCount)}</summary>
+        <summary>{words.unownedCount({ count: unownedCount })}</summary>
         <ul className="small stack tight">
           {unowned.map((path) => (
             <li key={path}>
@@ -535,7 +535,7 @@ function Unowned({ view: { unowned, unownedCount } }: { view: PlanView }): React
           ))}
         </ul>
         {unowned.length < unownedCount && (
-          <p className="soft small">{words.unownedShown(unowned.length)}</p>
+          <p className="soft small">{words.unownedShown({ shown: unowned.length })}</p>
         )}
       </details>
     </section>

@@ -58,7 +58,7 @@ function Question({
       {(isFree || mayForce) && (
         <ul className="small stack tight bullets">
           <li>{words.goes}</li>
-          <li>{branch === undefined ? words.stays : words.staysWith(branch)}</li>
+          <li>{branch === undefined ? words.stays : words.staysWith({ branch })}</li>
         </ul>
       )}
       {because !== undefined && (

@@ -75,7 +75,7 @@ function Old({ days }: { days: number }): ReactNode {
   if (look.data.length === 0) {
     return (
       <p className="soft small" role="status">
-        {words.noneOld(days)}
+        {words.noneOld({ days })}
       </p>
     );
   }
@@ -106,7 +106,7 @@ function Chosen({
     <div className="clean-found stack">
       {free.length > 0 && (
         <section>
-          <h4>{words.wouldGo(free.length)}</h4>
+          <h4>{words.wouldGo({ count: free.length })}</h4>
           <ul className="clean-list small stack scroll">
             {free.map((item) => (
               <li className="stack tight" key={item.run}>
@@ -128,8 +128,8 @@ function Chosen({
           onClick={() => clean.mutate({ free: free.length > 0 ? old : undefined, forced })}
         >
           {forced.length > 0
-            ? words.doManyForced(free.length + forced.length, forced.length)
-            : words.doMany(free.length)}
+            ? words.doManyForced({ count: free.length + forced.length, forced: forced.length })
+            : words.doMany({ count: free.length })}
         </Button>
       </div>
     </div>
@@ -154,7 +154,7 @@ function KeptRuns({
 
   return (
     <section>
-      <h4>{words.wouldStay(kept.length)}</h4>
+      <h4>{words.wouldStay({ count: kept.length })}</h4>
       <ul className="clean-list small stack scroll">
         {kept.map((item) => (
           <li className="stack tight" key={item.run}>
@@ -166,7 +166,7 @@ function KeptRuns({
                 checked={givenUp.has(item.run)}
                 onChange={() => toggle(item.run)}
                 label={words.giveUp}
-                aria-label={words.giveUpOf(item.plan, item.run)}
+                aria-label={words.giveUpOf({ plan: item.plan, run: item.run })}
               />
             )}
           </li>
@@ -183,7 +183,7 @@ function Done({ items }: { items: readonly RunCleaned[] }): ReactNode {
 
   return (
     <div className="clean-found stack">
-      <p role="status">{words.done(items.length - kept.length, kept.length)}</p>
+      <p role="status">{words.done({ cleaned: items.length - kept.length, kept: kept.length })}</p>
       {kept.length > 0 && (
         <ul className="clean-list small stack scroll">
           {kept.map((item) => (

@@ -78,7 +78,7 @@ function Diff({
 
   return (
     <div className="port-part stack loose">
-      <h2>{words.diffFiles(diff.changes.length)}</h2>
+      <h2>{words.diffFiles({ count: diff.changes.length })}</h2>
       <ul className="small stack tight">
         {diff.changes.map(({ path, kind }) => (
           <li key={path}>
@@ -161,7 +161,7 @@ function ReviewBar({
           disabled={waiting === 0 && said === ""}
           onClick={() => send.mutate(undefined, { onSuccess: () => setText("") })}
         >
-          {words.reviewDo(waiting)}
+          {words.reviewDo({ count: waiting })}
         </Button>
       </div>
       {send.error !== null && <Problem error={send.error} />}

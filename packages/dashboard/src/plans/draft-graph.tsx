@@ -1,3 +1,4 @@
+import { useWords } from "../language.tsx";
 import {
   Handle,
   MarkerType,
@@ -11,7 +12,7 @@ import "@xyflow/react/dist/base.css";
 import { IconAlertTriangle } from "@tabler/icons-react";
 import type { DraftPort } from "dure/client";
 import type { ReactNode } from "react";
-import { useDraftWords } from "./draft-words.ts";
+import { DRAFTS_WORDS } from "words:later/drafts";
 import { STILL_GRAPH } from "./still-graph.ts";
 import { BOX, layoutRun } from "./run-graph.ts";
 
@@ -38,7 +39,7 @@ const FIT = { padding: 0.06, minZoom: 0.5, maxZoom: 1 } as const;
 
 /** Ports from what is needed to what needs it; each is a button that opens it. */
 export function DraftGraph(drawn: Drawn): ReactNode {
-  const words = useDraftWords();
+  const words = useWords(DRAFTS_WORDS);
   const nodes = nodesOf(drawn);
   const edges = edgesOf(drawn.ports, words.edgeOf);
   // Another set of ports is another picture.
@@ -65,7 +66,7 @@ export function DraftGraph(drawn: Drawn): ReactNode {
 function PortBox({
   data: { port, troubles, isPicked, onPick },
 }: NodeProps<DraftPortNode>): ReactNode {
-  const words = useDraftWords();
+  const words = useWords(DRAFTS_WORDS);
   const { id, title, owns } = port;
   return (
     <>
@@ -82,7 +83,7 @@ function PortBox({
         <code className="clip">{owns.join(", ")}</code>
         {troubles > 0 && (
           <span className="small error-note">
-            <IconAlertTriangle size={13} aria-hidden /> {words.problems(troubles)}
+            <IconAlertTriangle size={13} aria-hidden /> {words.problems({ count: troubles })}
           </span>
         )}
       </button>
@@ -111,7 +112,7 @@ function nodesOf({ ports, troubles, picked, onPick }: Drawn): DraftPortNode[] {
 
 function edgesOf(
   ports: readonly DraftPort[],
-  labelOf: (from: string, to: string) => string,
+  labelOf: (said: { from: string; to: string }) => string,
 ): Edge[] {
   const ids = new Set(ports.map(({ id }) => id));
   const ways = ports.flatMap(({ id, dependsOn }) =>
@@ -122,7 +123,7 @@ function edgesOf(
     id: `${from}→${to}`,
     source: from,
     target: to,
-    ariaLabel: labelOf(from, to),
+    ariaLabel: labelOf({ from, to }),
     className: "port-way",
     markerEnd: { type: MarkerType.ArrowClosed, width: 16, height: 16, color: "context-stroke" },
   }));

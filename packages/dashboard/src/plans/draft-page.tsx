@@ -13,13 +13,13 @@ import { Link, useNavigate, useParams } from "@tanstack/react-router";
 import { DureError, type PlanDraft, type PlanProblem } from "dure/client";
 import { Suspense, useEffect, useState, type FormEvent, type ReactNode } from "react";
 import { useParts } from "../app-parts.tsx";
-import { useLanguage, useText } from "../language.tsx";
+import { useLanguage, useText, useWords } from "../language.tsx";
 import { lazyPart } from "../lazy-part.ts";
 import { ErrorWords, Problem } from "../problem.tsx";
 import { whenOf } from "../when.ts";
 import { DraftPortForm } from "./draft-port.tsx";
 import { DraftTrouble } from "./draft-trouble.tsx";
-import { useDraftWords } from "./draft-words.ts";
+import { DRAFTS_WORDS } from "words:later/drafts";
 import { keepText } from "./kept-text.ts";
 import { MAX_GRAPH } from "./port-order.ts";
 import { PlanProblems } from "./plan-problems.tsx";
@@ -37,7 +37,7 @@ const DraftGraph = lazyPart(
 
 /** A plan that is made ready: what it asks, its ports as a graph to change, and its start. */
 export function DraftPage(): ReactNode {
-  const words = useDraftWords();
+  const words = useWords(DRAFTS_WORDS);
   const { draft: id } = useParams({ from: "/plans/drafts/$draft" });
   const draft = useDraft(id);
   useEffect(() => {
@@ -57,7 +57,7 @@ export function DraftPage(): ReactNode {
 }
 
 function NoDraft({ error, onRetry }: { error: Error; onRetry: () => void }): ReactNode {
-  const words = useDraftWords();
+  const words = useWords(DRAFTS_WORDS);
   const text = useText();
   const isGone = error instanceof DureError && error.class === "not-found";
 
@@ -79,7 +79,7 @@ function NoDraft({ error, onRetry }: { error: Error; onRetry: () => void }): Rea
 }
 
 function OneDraft({ draft }: { draft: PlanDraft }): ReactNode {
-  const words = useDraftWords();
+  const words = useWords(DRAFTS_WORDS);
   const [picked, setPicked] = useState<string>();
   const byPort = problemsByPort(draft.problems);
   const place = draft.ports.findIndex(({ id }) => id === picked && id !== "");
@@ -119,7 +119,7 @@ function OneDraft({ draft }: { draft: PlanDraft }): ReactNode {
 }
 
 function DraftHead({ draft }: { draft: PlanDraft }): ReactNode {
-  const words = useDraftWords();
+  const words = useWords(DRAFTS_WORDS);
   const { language } = useLanguage();
   const { goal, updatedBy, updatedAt } = draft;
 
@@ -132,7 +132,9 @@ function DraftHead({ draft }: { draft: PlanDraft }): ReactNode {
         <h1>{words.title}</h1>
       </div>
       {goal !== "" && <p className="verbatim">{goal}</p>}
-      <p className="soft small">{words.changed(nameIn(updatedBy), whenOf(updatedAt, language))}</p>
+      <p className="soft small">
+        {words.changed({ who: nameIn(updatedBy), when: whenOf(updatedAt, language) })}
+      </p>
     </header>
   );
 }
@@ -143,7 +145,7 @@ function nameIn(who: string): string | undefined {
 }
 
 function Open({ open }: { open: readonly string[] }): ReactNode {
-  const words = useDraftWords();
+  const words = useWords(DRAFTS_WORDS);
   if (open.length === 0) return null;
 
   return (
@@ -166,7 +168,7 @@ function Whole({
   draft: PlanDraft;
   problems: readonly PlanProblem[];
 }): ReactNode {
-  const words = useDraftWords();
+  const words = useWords(DRAFTS_WORDS);
   const mayRun = useMayRun();
   const isWhole = draft.problemCount === 0;
   const Icon = isWhole ? IconCircleCheck : IconAlertTriangle;
@@ -175,7 +177,7 @@ function Whole({
     <section className="plan-found stack" aria-label={words.problemList}>
       <p role="status" className="row verdict strong" data-tone={isWhole ? "good" : "bad"}>
         <Icon size={16} aria-hidden />
-        <span>{isWhole ? words.whole : words.problems(draft.problemCount)}</span>
+        <span>{isWhole ? words.whole : words.problems({ count: draft.problemCount })}</span>
       </p>
       {problems.length > 0 && <PlanProblems problems={problems} label={words.problemList} />}
       {mayRun && <Deeds draft={draft} isWhole={isWhole} />}
@@ -184,7 +186,7 @@ function Whole({
 }
 
 function Deeds({ draft, isWhole }: { draft: PlanDraft; isWhole: boolean }): ReactNode {
-  const words = useDraftWords();
+  const words = useWords(DRAFTS_WORDS);
   const navigate = useNavigate();
   const { client } = useParts();
   const queries = useQueryClient();
@@ -246,7 +248,7 @@ function AddPort({
   draft: PlanDraft;
   onAdded: (id: string) => void;
 }): ReactNode {
-  const words = useDraftWords();
+  const words = useWords(DRAFTS_WORDS);
   const [id, setId] = useState<string>();
   const add = useDraftChange(draft);
   if (id === undefined) {
@@ -292,7 +294,7 @@ function AddPort({
 
 /** The whole text, for what the form does not have. */
 function TextOf({ draft }: { draft: PlanDraft }): ReactNode {
-  const words = useDraftWords();
+  const words = useWords(DRAFTS_WORDS);
   const [written, setWritten] = useState<string>();
   const save = useDraftChange(draft);
   const submit = (event: FormEvent): void => {
@@ -338,7 +340,7 @@ const MAX_ANSWER = 2_000;
 
 /** What a draft asks, and what was answered; the answers make another draft. */
 function DraftQuestions({ draft }: { draft: PlanDraft }): ReactNode {
-  const words = useDraftWords();
+  const words = useWords(DRAFTS_WORDS);
   const [said, setSaid] = useState<Readonly<Record<string, string>>>({});
   const answer = useDraftAnswer(draft);
   const asked = draft.questions.filter((one) => one.answer === null);
@@ -392,7 +394,7 @@ function DraftQuestions({ draft }: { draft: PlanDraft }): ReactNode {
 }
 
 function Answered({ answered }: { answered: PlanDraft["questions"] }): ReactNode {
-  const words = useDraftWords();
+  const words = useWords(DRAFTS_WORDS);
   return (
     <>
       <h2>{words.answered}</h2>

@@ -1,9 +1,10 @@
+import { useWords } from "../language.tsx";
 import "@mantine/core/styles/Checkbox.css";
 import { Button, Checkbox, NativeSelect, Textarea, TextInput } from "@mantine/core";
 import type { DraftPort, PlanDraft, PlanProblem, PortChange } from "dure/client";
 import { useState, type FormEvent, type ReactNode } from "react";
 import { DraftTrouble } from "./draft-trouble.tsx";
-import { useDraftWords } from "./draft-words.ts";
+import { DRAFTS_WORDS } from "words:later/drafts";
 import { PlanProblems } from "./plan-problems.tsx";
 import { useDraftChange } from "./use-drafts.ts";
 
@@ -22,7 +23,7 @@ interface PortProps {
  * changed of the same port stays.
  */
 export function DraftPortForm({ draft, port, problems, onLeave }: PortProps): ReactNode {
-  const words = useDraftWords();
+  const words = useWords(DRAFTS_WORDS);
   const [set, setSet] = useState<PortChange>({});
   const save = useDraftChange(draft);
   const drop = useDraftChange(draft);
@@ -34,14 +35,18 @@ export function DraftPortForm({ draft, port, problems, onLeave }: PortProps): Re
     save.mutate({ change }, { onSuccess: () => setSet({}) });
   };
   const takeOut = (): void => {
-    if (!window.confirm(words.dropAsk(port.id))) return;
+    if (!window.confirm(words.dropAsk({ id: port.id }))) return;
     drop.mutate({ change: { kind: "delete", port: port.id } }, { onSuccess: onLeave });
   };
   const isChanged = Object.keys(set).length > 0;
 
   return (
-    <form className="draft-port card stack" onSubmit={submit} aria-label={words.port(port.id)}>
-      <h2>{words.port(port.id)}</h2>
+    <form
+      className="draft-port card stack"
+      onSubmit={submit}
+      aria-label={words.port({ id: port.id })}
+    >
+      <h2>{words.port({ id: port.id })}</h2>
       {problems.length > 0 && <PlanProblems problems={problems} label={words.problemList} />}
       <Words port={port} set={set} onWrite={write} />
       <Needs draft={draft} port={port} set={set} onWrite={write} />
@@ -72,7 +77,7 @@ interface FieldProps {
 }
 
 function Words({ port, set, onWrite }: FieldProps): ReactNode {
-  const { fields } = useDraftWords();
+  const { fields } = useWords(DRAFTS_WORDS);
   return (
     <>
       <TextInput
@@ -119,7 +124,7 @@ function Words({ port, set, onWrite }: FieldProps): ReactNode {
 }
 
 function Needs({ draft, port, set, onWrite }: FieldProps & { draft: PlanDraft }): ReactNode {
-  const { fields } = useDraftWords();
+  const { fields } = useWords(DRAFTS_WORDS);
   const needs = set.dependsOn ?? port.dependsOn;
   const known = draft.ports.filter(({ id }) => id !== "" && id !== port.id);
   const ids = new Set(known.map(({ id }) => id));
@@ -145,7 +150,7 @@ function Needs({ draft, port, set, onWrite }: FieldProps & { draft: PlanDraft })
 }
 
 function WorkerChoice({ port, set, onWrite }: FieldProps): ReactNode {
-  const words = useDraftWords();
+  const words = useWords(DRAFTS_WORDS);
   const own = port.worker !== null && !AGENTS.includes(port.worker) ? [port.worker] : [];
   const worker = set.worker === undefined ? port.worker : set.worker;
 
@@ -153,7 +158,7 @@ function WorkerChoice({ port, set, onWrite }: FieldProps): ReactNode {
     <NativeSelect
       size="sm"
       label={words.fields.worker}
-      description={words.workerHint(port.role === "" ? port.id : port.role)}
+      description={words.workerHint({ role: port.role === "" ? port.id : port.role })}
       value={worker ?? ""}
       onChange={({ currentTarget: { value } }) => onWrite({ worker: value === "" ? null : value })}
       data={[

@@ -1,8 +1,9 @@
+import { useWords } from "../language.tsx";
 import { Button } from "@mantine/core";
 import { DureError, type PlanDraft } from "dure/client";
 import type { ReactNode } from "react";
 import { Problem } from "../problem.tsx";
-import { useDraftWords } from "./draft-words.ts";
+import { DRAFTS_WORDS } from "words:later/drafts";
 import { useDraft } from "./use-drafts.ts";
 
 /** Why a change was refused. Where another person was faster, theirs can be loaded. */
@@ -13,7 +14,7 @@ export function DraftTrouble({
   draft: PlanDraft;
   error: Error | null;
 }): ReactNode {
-  const words = useDraftWords();
+  const words = useWords(DRAFTS_WORDS);
   const { refetch } = useDraft(draft.id);
   if (error === null) return null;
   const isOlder = error instanceof DureError && error.code === "DRAFT_CHANGED";

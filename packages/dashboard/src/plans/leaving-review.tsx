@@ -23,7 +23,7 @@ export function LeavingReview({ error, isPending, onConfirm }: ShownLeaving): Re
 
   return (
     <div className="problem" role="alert">
-      <p>{words.ask(review.count)}</p>
+      <p>{words.ask({ count: review.count })}</p>
       <Findings review={review} />
       <div className="toolbar">
         {mayConfirm ? (
@@ -56,7 +56,7 @@ export function Findings({ review }: { review: ReviewNeeded }): ReactNode {
           <Finding key={JSON.stringify(finding)} finding={finding} />
         ))}
       </ul>
-      {hidden > 0 && <p>{words.more(hidden)}</p>}
+      {hidden > 0 && <p>{words.more({ count: hidden })}</p>}
     </>
   );
 }
@@ -71,7 +71,7 @@ function Finding({ finding }: { finding: ResultFinding }): ReactNode {
     <li>
       <strong>{rules[rule] ?? rule}</strong> <code>{place}</code>{" "}
       {excerpt !== null && <code>{excerpt}</code>}{" "}
-      <span className="soft small">{inHistory(commit.slice(0, 10))}</span>
+      <span className="soft small">{inHistory({ commit: commit.slice(0, 10) })}</span>
     </li>
   );
 }

@@ -52,7 +52,7 @@ function Integration({
   const Icon = passed ? IconCircleCheck : IconCircleX;
   const verdict = passed
     ? words.integrationPassed
-    : words.integrationFailed(String(exitCode ?? words.noCode));
+    : words.integrationFailed({ code: String(exitCode ?? words.noCode) });
 
   return (
     <div className="report-part stack tight">
@@ -62,7 +62,9 @@ function Integration({
           {words.integration}: {verdict}
         </span>
       </p>
-      {blamed.length > 0 && <p className="small">{words.blamed(blamed.map(titleOf).join(", "))}</p>}
+      {blamed.length > 0 && (
+        <p className="small">{words.blamed({ titles: blamed.map(titleOf).join(", ") })}</p>
+      )}
       {output !== "" && (
         <details className="more" open={!passed}>
           <summary>{words.output}</summary>
@@ -166,7 +168,7 @@ function Conflicts({
   const endOf = (solvedBy: string | undefined): string =>
     solvedBy === undefined
       ? words.unsolved
-      : words.solvedBy(text.plans.port.members[solvedBy] ?? solvedBy);
+      : words.solvedBy({ who: text.plans.port.members[solvedBy] ?? solvedBy });
 
   return (
     <div className="report-part stack tight">
@@ -224,7 +226,11 @@ function PublishResult({ run, report }: { run: RunDetail; report: RunReport }): 
       <h3>{words.publish}</h3>
       {published !== undefined && (
         <p className="small">
-          {words.published(published.branch, published.remote, published.commit.slice(0, 10))}{" "}
+          {words.published({
+            branch: published.branch,
+            remote: published.remote,
+            commit: published.commit.slice(0, 10),
+          })}{" "}
           <PullRequest url={published.pullRequest} />
         </p>
       )}
@@ -313,7 +319,7 @@ function Target({ id, target }: { id: string; target: PublishTarget }): ReactNod
         <dd>
           {pullRequest === "none"
             ? words.noPullRequest
-            : words.pullRequestOf(title, base, pullRequest)}
+            : words.pullRequestOf({ title, base, tool: pullRequest })}
         </dd>
       </div>
     </dl>

@@ -47,7 +47,7 @@ function Message({ port, message }: { port: PortDetail; message: ChannelMessage 
     <>
       <p className="small cluster">
         <Icon size={15} aria-hidden />
-        <strong>{words.fromTo(memberOf(message.from), memberOf(message.to))}</strong>
+        <strong>{words.fromTo({ from: memberOf(message.from), to: memberOf(message.to) })}</strong>
         <span className="soft">{words.messageTypes[message.type]}</span>
         <time
           className="end meta"
@@ -74,11 +74,11 @@ export function Delivery({
   message: ChannelMessage;
 }): ReactNode {
   const words = useText().plans.port;
-  if (processedAt !== null) return words.processed(clockOf(processedAt).slice(0, 8));
+  if (processedAt !== null) return words.processed({ when: clockOf(processedAt).slice(0, 8) });
   if (isPortOver(status)) return words.neverRead;
   return deliveredAt === null
     ? words.notDelivered
-    : words.delivered(clockOf(deliveredAt).slice(0, 8));
+    : words.delivered({ when: clockOf(deliveredAt).slice(0, 8) });
 }
 
 /** Words, a report of tests, or what an implementer hands over; anything else as it stands. */

@@ -46,7 +46,7 @@ export function PatchView({
       <summary className="row small">
         <code>{patch.path}</code>
         {said.length > 0 && (
-          <span className="rigid good-words">{words.commentCount(said.length)}</span>
+          <span className="rigid good-words">{words.commentCount({ count: said.length })}</span>
         )}
         <span className="soft rigid">
           +{patch.added} −{patch.removed}
@@ -79,7 +79,12 @@ function PatchLines({
 
   return (
     <>
-      <div className="patch-lines" role="group" aria-label={words.patchOf(patch.path)} tabIndex={0}>
+      <div
+        className="patch-lines"
+        role="group"
+        aria-label={words.patchOf({ path: patch.path })}
+        tabIndex={0}
+      >
         {shown.map((line, index) => (
           <Line
             key={index}
@@ -96,7 +101,7 @@ function PatchLines({
       </div>
       {shown.length < patch.lines.length && (
         <Button size="compact-sm" variant="subtle" color="gray" onClick={() => setWhole(true)}>
-          {words.diffMore(patch.lines.length - shown.length)}
+          {words.diffMore({ count: patch.lines.length - shown.length })}
         </Button>
       )}
     </>
@@ -226,7 +231,7 @@ function Comments({
           <p className="toolbar baseline">
             <strong>{actorOf(by, { text: allText, nameOf: (agent) => agent })}</strong>
             <span className="soft">
-              {sentTry === null ? words.commentWaits : words.commentSent(sentTry)}
+              {sentTry === null ? words.commentWaits : words.commentSent({ number: sentTry })}
             </span>
             {sentTry === null && review.mayWrite && (
               <Button
@@ -286,7 +291,9 @@ function CommentForm({
         minRows={2}
         maxRows={8}
         size="sm"
-        label={at.line === undefined ? words.commentFile : words.commentLine(at.line ?? 0)}
+        label={
+          at.line === undefined ? words.commentFile : words.commentLine({ line: at.line ?? 0 })
+        }
         maxLength={MAX_COMMENT}
         value={text}
         onChange={(event) => keep(event.currentTarget.value)}

@@ -243,13 +243,17 @@ function Found({
             ? words.stale
             : problems.length === 0
               ? words.whole
-              : text.plans.problems(problemCount)}
+              : text.plans.problems({ count: problemCount })}
         </span>
       </p>
       {problems.length === 0 ? (
         !isStale && <Whole mayRun={mayRun} onLook={lookAtIt} />
       ) : (
-        <PlanProblems problems={problems} label={text.plans.problemList(file)} onGo={onGo} />
+        <PlanProblems
+          problems={problems}
+          label={text.plans.problemList({ plan: file })}
+          onGo={onGo}
+        />
       )}
     </div>
   );

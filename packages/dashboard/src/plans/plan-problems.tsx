@@ -47,7 +47,7 @@ function ProblemRow({
         <button
           type="button"
           className="plan-place plan-place-go bare"
-          title={text.plans.bench.goTo(line)}
+          title={text.plans.bench.goTo({ line })}
           onClick={() => onGo(problem)}
         >
           <code>{place}</code>

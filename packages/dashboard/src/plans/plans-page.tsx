@@ -13,7 +13,7 @@ import { Link } from "@tanstack/react-router";
 import { isRunOver, PLAN_RUN_STATUSES, type ListedRun, type PlanFile } from "dure/client";
 import { useEffect, useState, type ReactNode } from "react";
 import { Problem } from "../problem.tsx";
-import { useLanguage, useText } from "../language.tsx";
+import { useLanguage, useText, useWords } from "../language.tsx";
 import { lettersOf } from "../rooms/mention.ts";
 import { momentOf, spanOf, whenOf } from "../when.ts";
 import { Prose } from "../prose.tsx";
@@ -25,7 +25,7 @@ import { PlanProblems } from "./plan-problems.tsx";
 import { useRunFilters } from "./run-filters.ts";
 import { Bar, RunMark } from "./status-mark.tsx";
 import { doneOf, useMayRun, usePlanFiles, useRunList, useRunListNews } from "./use-plans.ts";
-import { useDraftWords } from "./draft-words.ts";
+import { DRAFTS_WORDS } from "words:later/drafts";
 import { useDrafts } from "./use-drafts.ts";
 
 /** Plan files of the team, and every run of them. */
@@ -112,7 +112,7 @@ function PlanFiles({ files }: { files: Files }): ReactNode {
         (search.trim() === "" ? (
           <Empty words={text.plans.filesEmpty} hint={text.plans.filesEmptyHint} />
         ) : (
-          <Empty words={text.plans.filesMatch(search.trim())} />
+          <Empty words={text.plans.filesMatch({ query: search.trim() })} />
         ))}
       {shown.length > 0 && (
         <ul className="stack">
@@ -151,14 +151,16 @@ function FileRow({ file }: { file: PlanFile }): ReactNode {
       <div className="plan-file-head toolbar">
         <strong>{file.name}</strong>
         <code>{file.file}</code>
-        {file.ports > 0 && <span className="soft small">{text.plans.ports(file.ports)}</span>}
+        {file.ports > 0 && (
+          <span className="soft small">{text.plans.ports({ count: file.ports })}</span>
+        )}
         <span className="plan-mark badge" data-tone={isWhole ? "good" : "bad"}>
           {isWhole ? (
             <IconCircleCheck size={14} stroke={2} aria-hidden />
           ) : (
             <IconAlertTriangle size={14} stroke={2} aria-hidden />
           )}
-          {isWhole ? text.plans.noProblems : text.plans.problems(file.problemCount)}
+          {isWhole ? text.plans.noProblems : text.plans.problems({ count: file.problemCount })}
         </span>
         {isWhole && mayRun && (
           <Button
@@ -168,7 +170,7 @@ function FileRow({ file }: { file: PlanFile }): ReactNode {
             size="compact-sm"
             variant="light"
             leftSection={<IconPlayerPlay size={15} />}
-            aria-label={text.plans.startOf(file.name)}
+            aria-label={text.plans.startOf({ plan: file.name })}
           >
             {text.plans.start}
           </Button>
@@ -176,7 +178,10 @@ function FileRow({ file }: { file: PlanFile }): ReactNode {
         {!isWhole && <span className="soft small">{text.plans.mend}</span>}
       </div>
       {!isWhole && (
-        <PlanProblems problems={file.problems} label={text.plans.problemList(file.name)} />
+        <PlanProblems
+          problems={file.problems}
+          label={text.plans.problemList({ plan: file.name })}
+        />
       )}
     </li>
   );
@@ -320,10 +325,10 @@ function RunRow({ run }: { run: ListedRun }): ReactNode {
           tone={failed > 0 && isRunOver(run.status) ? "warn" : "now"}
         />
         <span className="meta cluster baseline">
-          <span>{text.plans.doneOf(done, all)}</span>
-          {failed > 0 && <span className="warn">{text.plans.failedCount(failed)}</span>}
+          <span>{text.plans.doneOf({ done, all })}</span>
+          {failed > 0 && <span className="warn">{text.plans.failedCount({ count: failed })}</span>}
           {run.tokensIn + run.tokensOut > 0 && (
-            <span>{text.plans.run.tokensShort(run.tokensIn + run.tokensOut)}</span>
+            <span>{text.plans.run.tokensShort({ count: run.tokensIn + run.tokensOut })}</span>
           )}
           {run.finishedAt !== null && (
             <span>{spanOf(run.finishedAt - run.createdAt, language)}</span>
@@ -331,7 +336,7 @@ function RunRow({ run }: { run: ListedRun }): ReactNode {
           {run.cleanedAt !== null && (
             <span
               className="run-cleaned row tight inline"
-              title={text.plans.clean.cleanedAt(momentOf(run.cleanedAt, language))}
+              title={text.plans.clean.cleanedAt({ when: momentOf(run.cleanedAt, language) })}
             >
               <IconArchive size={13} aria-hidden />
               {text.plans.clean.cleaned}
@@ -386,7 +391,7 @@ const SHOWN = 10;
 
 /** Plans that are made ready; nothing where there is none. */
 function DraftList(): ReactNode {
-  const words = useDraftWords();
+  const words = useWords(DRAFTS_WORDS);
   const { language } = useLanguage();
   const drafts = useDrafts();
   if (drafts.error !== null) {
@@ -401,7 +406,7 @@ function DraftList(): ReactNode {
         {drafts.data.slice(0, SHOWN).map(({ id, goal, unanswered, updatedAt }) => (
           <li key={id}>
             <Link to="/plans/drafts/$draft" params={{ draft: id }}>
-              {words.listOf(goal === "" ? words.untitled : goal, unanswered)}
+              {words.listOf({ goal: goal === "" ? words.untitled : goal, questions: unanswered })}
             </Link>{" "}
             <span className="soft small">{whenOf(updatedAt, language)}</span>
           </li>

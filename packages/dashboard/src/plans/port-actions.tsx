@@ -196,7 +196,9 @@ function MoreFields({
       label={label}
       placeholder={name === "tries" ? "1" : "0"}
       value={written[name]}
-      error={readMore(written[name], MOST[name]) === "wrong" && words.moreWrong(MOST[name])}
+      error={
+        readMore(written[name], MOST[name]) === "wrong" && words.moreWrong({ most: MOST[name] })
+      }
       onChange={({ currentTarget }) => onChange({ ...written, [name]: currentTarget.value })}
     />
   );

@@ -256,7 +256,7 @@ function nodesOf(
 function edgesOf(
   run: RunDetail,
   graph: RunGraph,
-  labelOf: (from: string, to: string) => string,
+  labelOf: (said: { from: string; to: string }) => string,
 ): Edge[] {
   const titles = new Map(run.ports.map(({ id, title }) => [id, title]));
   const titleOf = (id: string): string => titles.get(id) ?? id;
@@ -268,7 +268,7 @@ function edgesOf(
     id: `${from}→${to}`,
     source: from,
     target: to,
-    ariaLabel: labelOf(titleOf(from), titleOf(to)),
+    ariaLabel: labelOf({ from: titleOf(from), to: titleOf(to) }),
     className: ["port-way", isCritical && "port-way-critical", done.has(from) && "port-way-done"]
       .filter(Boolean)
       .join(" "),

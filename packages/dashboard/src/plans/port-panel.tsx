@@ -12,7 +12,7 @@ import { type ReactNode, useState } from "react";
 import { Markdown } from "../chat/markdown.tsx";
 import { Problem } from "../problem.tsx";
 import { useLanguage, useText } from "../language.tsx";
-import type { Text } from "../texts.ts";
+import type { Text } from "../language.tsx";
 import { roundSpanOf, spanOf } from "../when.ts";
 import { BecauseWords } from "./because-words.tsx";
 import { DiffView } from "./diff-view.tsx";
@@ -202,9 +202,11 @@ function Now({ port, sign }: { port: PortDetail; sign: Sign | undefined }): Reac
       <p className="cluster">
         <span className="pulse" aria-hidden />
         <strong>{who === "" ? words.now : who}</strong>
-        {number > 0 && <span className="soft">{text.plans.run.tryOf(number, most)}</span>}
+        {number > 0 && <span className="soft">{text.plans.run.tryOf({ number, most })}</span>}
         {sign !== undefined && sign.member !== null && (
-          <span className="soft end">{words.lastSign(roundSpanOf(now - sign.at, language))}</span>
+          <span className="soft end">
+            {words.lastSign({ when: roundSpanOf(now - sign.at, language) })}
+          </span>
         )}
       </p>
       <p>{sign === undefined || sign.task === "" ? words.noTask : sign.task}</p>
@@ -231,7 +233,8 @@ function Silent({ ms, on = "nothing" }: { ms: number; on?: StalledOn | undefined
   return (
     <p className="row tight inline strong warn" role="status">
       <IconAlertTriangle size={15} aria-hidden />
-      {words.stalled(roundSpanOf(Math.floor(ms / 10_000) * 10_000, language))} {words.stalledOn[on]}
+      {words.stalled({ when: roundSpanOf(Math.floor(ms / 10_000) * 10_000, language) })}{" "}
+      {words.stalledOn[on]}
     </p>
   );
 }
@@ -241,20 +244,27 @@ function PortFacts({ port, sign }: { port: PortDetail; sign: Sign | undefined })
   const words = text.plans.port;
   const { number, most } = tryOf(port, sign);
   const used = port.tokensIn + port.tokensOut;
-  const tokens = words.tokensInOut(port.tokensIn, port.tokensOut, port.tokensCached);
+  const tokens = words.tokensInOut({
+    input: port.tokensIn,
+    output: port.tokensOut,
+    cached: port.tokensCached,
+  });
 
   const rows: readonly (readonly [string, ReactNode])[] = [
     [words.role, port.role],
     [
       words.tabs.tries,
-      number === 0 ? text.plans.run.triesMost(most) : text.plans.run.tryOf(number, most),
+      number === 0 ? text.plans.run.triesMost({ most }) : text.plans.run.tryOf({ number, most }),
     ],
-    [words.time, words.timeOf(spanOf(port.spentMs, language), spanOf(port.timeMs, language))],
+    [
+      words.time,
+      words.timeOf({ spent: spanOf(port.spentMs, language), most: spanOf(port.timeMs, language) }),
+    ],
     [
       words.tokens,
       port.tokensMost === null
         ? tokens
-        : `${text.plans.run.tokensOf(used, port.tokensMost)} · ${tokens}`,
+        : `${text.plans.run.tokensOf({ used, most: port.tokensMost })} · ${tokens}`,
     ],
     ...(port.unproven ? [[words.proof, words.unproven] as const] : []),
     ...(port.hint === null ? [] : [[words.hint, port.hint] as const]),
@@ -287,7 +297,7 @@ function ManifestView({ run, port }: { run: string; port: PortDetail }): ReactNo
   if (step === undefined) return <p className="soft port-part stack loose">{words.noManifest}</p>;
 
   const nameOf = ({ try: number, kind, member }: PlanStep): string =>
-    [words.tryTitle(number), words.steps[kind], words.members[member ?? ""]].join(" · ");
+    [words.tryTitle({ number }), words.steps[kind], words.members[member ?? ""]].join(" · ");
 
   return (
     <div className="port-part stack loose">
@@ -319,12 +329,12 @@ function Manifest({ manifest }: { manifest: ContextManifest }): ReactNode {
     <>
       <div className="stack">
         <p>
-          <strong>{words.saved(Math.round(saved * 100))}</strong>
+          <strong>{words.saved({ percent: Math.round(saved * 100) })}</strong>
         </p>
-        <div className="track" role="img" aria-label={words.context(total, fullContext)}>
+        <div className="track" role="img" aria-label={words.context({ total, full: fullContext })}>
           <span style={{ inlineSize: `${given}%` }} />
         </div>
-        <p className="soft small">{words.context(total, fullContext)}</p>
+        <p className="soft small">{words.context({ total, full: fullContext })}</p>
       </div>
       <div className="table-room" tabIndex={0} role="group" aria-label={words.tabs.context}>
         <table className="mode-table small">

@@ -32,7 +32,9 @@ export function Waiting({
   return (
     <span className="row tight inline strong">
       <IconClock size={13} aria-hidden />
-      {isShort ? words.waitsShort(waits, when) : words.waits(waits, when)}
+      {isShort
+        ? words.waitsShort({ status: null, ...waits, when })
+        : words.waits({ status: null, ...waits, when })}
     </span>
   );
 }
@@ -58,13 +60,13 @@ export function PortState({ port, sign }: { port: PlanPort; sign: Sign | undefin
         tone={toneOf(port.status)}
       />
       <span className="port-state-facts meta cluster baseline">
-        <span>{number === 0 ? words.triesMost(most) : words.tryOf(number, most)}</span>
+        <span>{number === 0 ? words.triesMost({ most }) : words.tryOf({ number, most })}</span>
         {waits === undefined ? (
           <>
             {isRunning && sign?.kind !== undefined && (
               <span>{text.plans.port.steps[sign.kind]}</span>
             )}
-            {tokens > 0 && <span>{words.tokensShort(tokens)}</span>}
+            {tokens > 0 && <span>{words.tokensShort({ count: tokens })}</span>}
           </>
         ) : (
           <Waiting waits={waits} isShort />
@@ -72,7 +74,7 @@ export function PortState({ port, sign }: { port: PlanPort; sign: Sign | undefin
         {silent !== undefined && (
           <span className="row tight inline strong warn">
             <IconAlertTriangle size={13} aria-hidden />
-            {words.stalled(roundSpanOf(silent, language))}
+            {words.stalled({ span: roundSpanOf(silent, language) })}
           </span>
         )}
       </span>

@@ -43,7 +43,7 @@ export function RunHead({ run, isHeading }: { run: RunDetail; isHeading: boolean
         </Link>
         <Title>{run.plan}</Title>
         <RunMark status={run.status} phase={run.phase} />
-        <span className="soft small end">{text.plans.doneOf(done, run.ports.length)}</span>
+        <span className="soft small end">{text.plans.doneOf({ done, all: run.ports.length })}</span>
       </div>
       <Bar
         share={run.ports.length === 0 ? 0 : done / run.ports.length}
@@ -73,17 +73,20 @@ function Delivered({ run: { report, supersededBy } }: { run: RunDetail }): React
   const { text, language } = useLanguage();
   const words = text.plans.run;
   const { merged, undone } = report ?? {};
-  const said = ({ target, commit, at }: NonNullable<typeof undone>) =>
-    [target, commit.slice(0, 10), momentOf(at, language)] as const;
+  const said = ({ target, commit, at }: NonNullable<typeof undone>) => ({
+    target,
+    commit: commit.slice(0, 10),
+    at: momentOf(at, language),
+  });
 
   return (
     <>
       {merged && (
         <p className="small note good">
-          {words.mergedAt(...said(merged))} {merged.solved && words.solved(merged.solved)}
+          {words.mergedAt(said(merged))} {merged.solved && words.solved(solvedOf(merged.solved))}
         </p>
       )}
-      {undone && <p className="small note">{words.undoneAt(...said(undone))}</p>}
+      {undone && <p className="small note">{words.undoneAt(said(undone))}</p>}
       {supersededBy !== null && (
         <p className="small note">
           {words.supersededBy}{" "}
@@ -106,8 +109,8 @@ function Cleaned({ run, at }: { run: RunDetail; at: number }): ReactNode {
     <p className="run-cleaned-note small row top note" role="note">
       <IconArchive size={16} aria-hidden />
       <span>
-        {words.cleanedAt(momentOf(at, language))}{" "}
-        {branch === undefined ? words.historyOnly : words.historyAnd(branch)}
+        {words.cleanedAt({ when: momentOf(at, language) })}{" "}
+        {branch === undefined ? words.historyOnly : words.historyAnd({ branch })}
       </span>
     </p>
   );
@@ -118,8 +121,11 @@ function Facts({ run }: { run: RunDetail }): ReactNode {
   const words = text.plans.run;
   const now = useServerNow(!isRunOver(run.status));
   const used = run.tokensIn + run.tokensOut;
-  const { tokensInOut } = text.plans.port;
-  const tokens = tokensInOut(run.tokensIn, run.tokensOut, run.tokensCached);
+  const tokens = text.plans.port.tokensInOut({
+    input: run.tokensIn,
+    output: run.tokensOut,
+    cached: run.tokensCached,
+  });
 
   const rows: readonly (readonly [string, ReactNode])[] = [
     [
@@ -137,7 +143,11 @@ function Facts({ run }: { run: RunDetail }): ReactNode {
     ...(run.isolation === null
       ? []
       : [[words.isolation, words.isolations[run.isolation] ?? run.isolation] as const]),
-    ...(run.promises === null ? [] : [[words.promises, words.promisesOf(run.promises)] as const]),
+    ...(run.promises === null
+      ? []
+      : [
+          [words.promises, words.promisesOf({ memory: null, cpu: null, ...run.promises })] as const,
+        ]),
     ...(run.mode === null
       ? []
       : [[words.mode, text.plans.before.modes[run.mode.mode] ?? run.mode.mode] as const]),
@@ -147,13 +157,15 @@ function Facts({ run }: { run: RunDetail }): ReactNode {
     ],
     [
       words.tokens,
-      run.tokensMost === null ? tokens : `${words.tokensOf(used, run.tokensMost)} · ${tokens}`,
+      run.tokensMost === null
+        ? tokens
+        : `${words.tokensOf({ used, most: run.tokensMost })} · ${tokens}`,
     ],
     [
       words.calls,
       run.callsMost === null
         ? run.calls.toLocaleString(language)
-        : words.tokensOf(run.calls, run.callsMost),
+        : words.tokensOf({ used: run.calls, most: run.callsMost }),
     ],
     [words.startedBy, actorOf(run.startedBy, { text, nameOf: (id) => id })],
     [words.at, momentOf(run.createdAt, language)],
@@ -208,7 +220,7 @@ function Actions({ run }: { run: RunDetail }): ReactNode {
         <OrderButton
           order={undo}
           Icon={IconArrowBackUp}
-          ask={words.undoAsk(run.report.merged.target)}
+          ask={words.undoAsk({ target: run.report.merged.target })}
         >
           {words.undo}
         </OrderButton>
@@ -500,8 +512,13 @@ function Merged({ outcome }: { outcome: MergeOutcome }): ReactNode {
     <p className="run-merged row top note good" role="status">
       <IconGitMerge size={16} aria-hidden />
       <span>
-        {words.mergedInto(words.merged[kind] ?? kind, target, commit.slice(0, 10))}{" "}
-        {updated !== null && words.mergedFiles(updated)} {solved && words.solved(solved)}
+        {words.mergedInto({
+          what: words.merged[kind] ?? kind,
+          target,
+          commit: commit.slice(0, 10),
+        })}{" "}
+        {updated !== null && words.mergedFiles({ folder: updated })}{" "}
+        {solved && words.solved(solvedOf(solved))}
       </span>
     </p>
   );
@@ -575,4 +592,12 @@ function Extend({ run, onLeave }: { run: RunDetail; onLeave: () => void }): Reac
       {extend.error !== null && <Problem error={extend.error} />}
     </form>
   );
+}
+
+/** Who wrote files once that both sides had changed, as words need it. */
+function solvedOf({ by, files }: { readonly by: string; readonly files: readonly string[] }): {
+  by: string;
+  files: string;
+} {
+  return { by, files: files.join(", ") };
 }

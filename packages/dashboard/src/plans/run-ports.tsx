@@ -41,7 +41,7 @@ export function RunPorts({
       <div className="toolbar between">
         <h2>{words.graph}</h2>
         {isTooMany ? (
-          <p className="soft small">{words.tooMany(run.ports.length)}</p>
+          <p className="soft small">{words.tooMany({ count: run.ports.length })}</p>
         ) : (
           <SegmentedControl
             size="xs"
@@ -128,11 +128,11 @@ function PortList({
       {shown.map(({ level, ids, shown: rows }) => (
         <Level
           key={level}
-          title={words.level(level)}
-          facts={words.levelDone(
-            ids.filter((id) => byId.get(id)!.status === "succeeded").length,
-            ids.length,
-          )}
+          title={words.level({ number: level })}
+          facts={words.levelDone({
+            done: ids.filter((id) => byId.get(id)!.status === "succeeded").length,
+            all: ids.length,
+          })}
         >
           {rows.map((id) => (
             <li key={id}>
@@ -204,7 +204,9 @@ function PortRow({
         <PortMark status={port.status} />
       </span>
       <PortState port={port} sign={sign} />
-      {needs.length > 0 && <span className="clamp meta">{words.needs(needs.join(", "))}</span>}
+      {needs.length > 0 && (
+        <span className="clamp meta">{words.needs({ titles: needs.join(", ") })}</span>
+      )}
       {port.because !== null && (
         <span className="clamp meta">
           <BecauseLine because={port.because} />

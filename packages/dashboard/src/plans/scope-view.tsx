@@ -25,7 +25,7 @@ export function ScopeView({ run, port }: { run: RunDetail; port: PortDetail }): 
         <Paths
           title={words.grants}
           paths={port.grants.map(({ path, wants, by }) =>
-            words.grantOf(path, words.wants[wants] ?? wants, by),
+            words.grantOf({ path, wants: words.wants[wants] ?? wants, who: by }),
           )}
         />
       )}
@@ -121,7 +121,7 @@ function Violations({ all }: { all: readonly PlanViolation[] }): ReactNode {
                 words.wants[one.wanted],
                 words.reasons[one.because] ?? one.because,
                 words.violationFound[one.found],
-                words.tryTitle(one.try),
+                words.tryTitle({ number: one.try }),
                 whenOf(one.at, language),
               ].join(" · ")}
             </span>

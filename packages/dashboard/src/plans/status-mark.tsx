@@ -105,7 +105,7 @@ function Mark({
         aria-hidden
         className={isTurning && !isStale ? "plan-turning" : undefined}
       />
-      {isStale ? lastSeen(words) : words}
+      {isStale ? lastSeen({ status: words }) : words}
     </span>
   );
 }

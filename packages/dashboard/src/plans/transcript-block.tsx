@@ -249,7 +249,12 @@ function ChangedLines({
   return (
     <div className="transcript-text stack tight">
       {isNamed && <code className="meta">{line.title}</code>}
-      <div className="patch-lines" role="group" aria-label={words.patchOf(line.title)} tabIndex={0}>
+      <div
+        className="patch-lines"
+        role="group"
+        aria-label={words.patchOf({ path: line.title })}
+        tabIndex={0}
+      >
         {shown.map((text, index) => {
           const kind = kindOf(text);
           return (
@@ -325,7 +330,10 @@ function End({ line, search }: { line: TranscriptLine; search: string }): ReactN
       <p>
         <strong>{port.results[line.title] ?? line.title}</strong>
         {tokens !== undefined && (
-          <span className="soft small"> · {port.tokensInOut(tokens.input, tokens.output)}</span>
+          <span className="soft small">
+            {" "}
+            · {port.tokensInOut({ input: tokens.input, output: tokens.output, cached: 0 })}
+          </span>
         )}
       </p>
       {said !== "" && <Excerpt line={{ ...line, text: said }} search={search} />}
@@ -356,7 +364,7 @@ function Excerpt({
         <pre
           tabIndex={0}
           role="group"
-          aria-label={words.outputOf(label ?? words.kinds[line.kind] ?? line.kind)}
+          aria-label={words.outputOf({ what: label ?? words.kinds[line.kind] ?? line.kind })}
           data-whole
         >
           {shown}
@@ -374,7 +382,7 @@ function More({ left, onMore }: { left: number; onMore: () => void }): ReactNode
   if (left === 0) return null;
   return (
     <Button size="compact-xs" variant="subtle" color="gray" onClick={onMore}>
-      {words.diffMore(left)}
+      {words.diffMore({ count: left })}
     </Button>
   );
 }

@@ -144,7 +144,7 @@ function Lines({ run, port, member, search, isLive }: LinesProps): ReactNode {
 
 function Nothing({ search }: { search: string }): ReactNode {
   const words = useText().plans.transcript;
-  if (search !== "") return <p role="status">{words.noMatch(search)}</p>;
+  if (search !== "") return <p role="status">{words.noMatch({ words: search })}</p>;
   return (
     <div>
       <p>{words.empty}</p>
@@ -186,7 +186,10 @@ function Part({
       <h2 className="cluster" id={heading}>
         {part.member !== null && <span>{words.members[part.member]}</span>}
         <span className="soft">
-          {[part.try > 0 && words.tryTitle(part.try), kind !== undefined && words.steps[kind]]
+          {[
+            part.try > 0 && words.tryTitle({ number: part.try }),
+            kind !== undefined && words.steps[kind],
+          ]
             .filter(Boolean)
             .join(" · ")}
         </span>

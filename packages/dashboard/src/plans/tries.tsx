@@ -53,7 +53,7 @@ function Try({ one }: { one: PortTry }): ReactNode {
   return (
     <section className="try card stack" data-tone={tone} aria-labelledby={heading}>
       <header className="cluster">
-        <h2 id={heading}>{words.tryTitle(one.number)}</h2>
+        <h2 id={heading}>{words.tryTitle({ number: one.number })}</h2>
         <span className="plan-mark badge" data-tone={tone}>
           <Icon
             size={14}
@@ -64,7 +64,7 @@ function Try({ one }: { one: PortTry }): ReactNode {
           {words.outcomes[one.outcome]}
         </span>
         {one.by === "orchestrator" && (
-          <span className="soft small">{words.tryBy(words.members["orchestrator"]!)}</span>
+          <span className="soft small">{words.tryBy({ who: words.members["orchestrator"]! })}</span>
         )}
       </header>
       {one.isRecalled && <p className="warn small">{words.recalled}</p>}
@@ -118,8 +118,8 @@ function Metrics({ metrics }: Pick<TestFeedback, "metrics">): ReactNode {
 
   return (
     <p className="small">
-      {words.metrics(passed, total, failed)} · {spanOf(durationMs, language)}
-      {coverage !== undefined && ` · ${words.coverage(Math.round(coverage * 100))}`}
+      {words.metrics({ passed, total, failed })} · {spanOf(durationMs, language)}
+      {coverage !== undefined && ` · ${words.coverage({ percent: Math.round(coverage * 100) })}`}
     </p>
   );
 }
@@ -229,9 +229,9 @@ function StepFacts({ step }: { step: PlanStep }): ReactNode {
   const exitCode = step.output?.exitCode;
 
   const facts = [
-    tokens > 0 ? run.tokensShort(tokens) : "",
-    step.starts > 1 ? words.starts(step.starts) : "",
-    exitCode === undefined ? "" : words.exit(String(exitCode ?? run.noCode)),
+    tokens > 0 ? run.tokensShort({ count: tokens }) : "",
+    step.starts > 1 ? words.starts({ count: step.starts }) : "",
+    exitCode === undefined ? "" : words.exit({ code: String(exitCode ?? run.noCode) }),
     step.finishedAt === null
       ? words.outcomes["running"]
       : spanOf(step.finishedAt - step.startedAt, language),
@@ -271,7 +271,7 @@ function ChangedFiles({
 
   return (
     <details className="more">
-      <summary>{words.changed(changes.length)}</summary>
+      <summary>{words.changed({ count: changes.length })}</summary>
       <ul className="small stack tight">
         {changes.map(({ path, kind }) => (
           <li key={path}>

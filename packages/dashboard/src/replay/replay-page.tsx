@@ -7,25 +7,17 @@ import { useEffect, useRef, useState, type FormEvent, type ReactNode } from "rea
 import { useParts } from "../app-parts.tsx";
 import { Markdown } from "../chat/markdown.tsx";
 import { moneyOf } from "../costs/sums.ts";
-import { useLanguage } from "../language.tsx";
+import { useLanguage, useWords } from "../language.tsx";
 import { ErrorWords, Problem } from "../problem.tsx";
 import { useServerKorean } from "../use-server-korean.ts";
 import { spanOf } from "../when.ts";
-import { en } from "./text.en.ts";
-import { ko, type ReplayText } from "./text.ko.ts";
-import type { Language } from "../words.ts";
+import { REPLAY_WORDS } from "words:later/replay";
 import "../traces/traces.css";
-
-const WORDS: Readonly<Record<Language, ReplayText>> = { ko, en };
-
-function useWords(): ReplayText {
-  return WORDS[useLanguage().language];
-}
 
 /** A stored turn, and beside it the same turn with another model or other prompts. */
 export function ReplayPage(): ReactNode {
   const { turn = "" } = useParams({ strict: false });
-  const words = useWords();
+  const words = useWords(REPLAY_WORDS);
   const { client } = useParts();
   useEffect(() => {
     document.title = `${words.title} · dure`;
@@ -57,7 +49,7 @@ export function ReplayPage(): ReactNode {
 }
 
 function Replayed({ turn }: { turn: ReplayableTurn }): ReactNode {
-  const words = useWords();
+  const words = useWords(REPLAY_WORDS);
   const { client } = useParts();
   const leaving = useRef<AbortController>(undefined);
   const replay = useMutation({
@@ -102,7 +94,7 @@ function Replayed({ turn }: { turn: ReplayableTurn }): ReactNode {
 }
 
 function Waiting(): ReactNode {
-  const words = useWords();
+  const words = useWords(REPLAY_WORDS);
   return (
     <p className="replay-card card stack loose soft" role="status">
       <Loader size="xs" type="dots" aria-hidden /> {words.running}
@@ -118,7 +110,7 @@ function Change(props: {
   onStop: () => void;
 }): ReactNode {
   const { turn, isRunning, onRun, onStop } = props;
-  const words = useWords();
+  const words = useWords(REPLAY_WORDS);
   const [model, setModel] = useState("");
   const [prompts, setPrompts] = useState<Readonly<Record<string, string>>>({});
   const asked = turn.replayed.filter(({ isCustom }) => !isCustom);
@@ -137,7 +129,7 @@ function Change(props: {
     <form className="replay-card card stack loose" onSubmit={submit}>
       <TextInput
         label={words.model}
-        description={words.modelHint(models.join(", "))}
+        description={words.modelHint({ names: models.join(", ") })}
         placeholder={models[0]}
         value={model}
         onChange={(event) => setModel(event.currentTarget.value)}
@@ -146,7 +138,7 @@ function Change(props: {
       {asked.map(({ key, prompt }) => (
         <Textarea
           key={key}
-          label={words.prompt(key)}
+          label={words.prompt({ agent: key })}
           description={words.promptHint}
           value={prompts[key] ?? prompt}
           onChange={(event) => {
@@ -175,12 +167,12 @@ function Change(props: {
 
 /** Agents of code, which are not asked anew. */
 function OfCode({ agents }: { agents: ReplayableTurn["replayed"] }): ReactNode {
-  const words = useWords();
+  const words = useWords(REPLAY_WORDS);
   return agents
     .filter(({ isCustom }) => isCustom)
     .map(({ key }) => (
       <p key={key} className="soft small">
-        {words.isCustom(key)}
+        {words.isCustom({ agent: key })}
       </p>
     ));
 }
@@ -189,7 +181,7 @@ type ShownReplay = Pick<TurnReplay, "message" | "agents" | "elapsedMs"> &
   Partial<Pick<TurnReplay, "calls" | "error" | "microUsd">>;
 
 function Answer({ title, answer }: { title: string; answer: ShownReplay }): ReactNode {
-  const words = useWords();
+  const words = useWords(REPLAY_WORDS);
   const { language } = useLanguage();
   const korean = useServerKorean();
   const { message, agents, elapsedMs, calls = [], error, microUsd } = answer;
@@ -202,7 +194,7 @@ function Answer({ title, answer }: { title: string; answer: ShownReplay }): Reac
       {message === "" ? <p className="soft">{words.empty}</p> : <Markdown>{message}</Markdown>}
       {error && (
         <p className="replay-ended note" role="note">
-          <strong>{words.ended(error.code)}</strong>{" "}
+          <strong>{words.ended({ code: error.code })}</strong>{" "}
           {isOtherWay(error.code) ? words.otherWay : (korean.refusal(error) ?? error.message)}
         </p>
       )}
@@ -210,7 +202,7 @@ function Answer({ title, answer }: { title: string; answer: ShownReplay }): Reac
         <dt>{words.time}</dt>
         <dd>{spanOf(elapsedMs, language)}</dd>
         <dt>{words.tokens}</dt>
-        <dd>{words.tokensOf(sum("tokensIn"), sum("tokensOut"))}</dd>
+        <dd>{words.tokensOf({ taken: sum("tokensIn"), given: sum("tokensOut") })}</dd>
         {microUsd !== undefined && (
           <>
             <dt>{words.cost}</dt>
@@ -228,7 +220,7 @@ function isOtherWay(code: string): boolean {
 }
 
 function Calls({ calls }: { calls: TurnReplay["calls"] }): ReactNode {
-  const words = useWords();
+  const words = useWords(REPLAY_WORDS);
   return (
     <>
       <h3>{words.calls}</h3>

@@ -1,3 +1,4 @@
+import { namesAndMore } from "./person-name.ts";
 import { ActionIcon, Button, Popover } from "@mantine/core";
 import {
   IconCornerUpLeft,
@@ -13,13 +14,13 @@ import { Link } from "@tanstack/react-router";
 import type { RoomMessage } from "dure/client";
 import { useState, type ReactNode } from "react";
 import { useParts } from "../app-parts.tsx";
-import { useLanguage, useText } from "../language.tsx";
+import { useLanguage, useText, useWords } from "../language.tsx";
 import { ErrorWords } from "../problem.tsx";
 import { useServerNow } from "../server-clock.ts";
 import { SmallTip } from "./message-roles.tsx";
 import { useSpeaker } from "./use-rooms.ts";
 import { agoOf } from "./stand-of.ts";
-import { useWorkWords } from "./work-words.ts";
+import { WORK_WORDS } from "words:later/work";
 
 /** What is written next is: an answer, the first words of a thread, or other words of one's own. */
 export interface Answering {
@@ -38,11 +39,11 @@ export function MessageDeeds({
   onAnswer: (answering: Answering) => void;
 }): ReactNode {
   const text = useText();
-  const words = useWorkWords().deeds;
+  const words = useWords(WORK_WORDS).deeds;
   const { name } = useSpeaker();
   const isOwn = message.authorKind === "person" && message.author === name;
   const deeds = [
-    { how: "reply", label: text.rooms.reply(message.authorName), Icon: IconCornerUpLeft },
+    { how: "reply", label: text.rooms.reply({ name: message.authorName }), Icon: IconCornerUpLeft },
     ...(isInThread ? [] : [{ how: "thread", label: words.thread, Icon: IconMessagePlus } as const]),
     ...(isOwn ? [{ how: "edit", label: words.edit, Icon: IconPencil } as const] : []),
   ] as const;
@@ -69,7 +70,7 @@ export function MessageDeeds({
 
 /** 👍 and 👎 below an agent's answer. */
 function Feedback({ message }: { message: RoomMessage }): ReactNode {
-  const words = useWorkWords().deeds;
+  const words = useWords(WORK_WORDS).deeds;
   const react = useReaction(message);
   const signs = [
     { emoji: "👍", label: words.good, Icon: IconThumbUp },
@@ -97,15 +98,15 @@ function Feedback({ message }: { message: RoomMessage }): ReactNode {
 
 /** Signs of people below a message; one's own goes by a press. */
 export function Reactions({ message }: { message: RoomMessage }): ReactNode {
-  const words = useWorkWords().deeds;
+  const { deeds: words, listed } = useWords(WORK_WORDS);
   const react = useReaction(message);
   if (message.reactions.length === 0) return null;
 
   return (
     <ul className="room-reactions row tight" aria-label={words.reactions}>
       {message.reactions.map(({ emoji, count, own, people }) => {
-        const said = words.reaction(emoji, count);
-        const names = words.reactedBy(people, count - people.length);
+        const said = words.reaction({ emoji, count });
+        const names = listed(namesAndMore(people, count));
         return (
           <li key={emoji}>
             <SmallTip label={people.length === 0 ? said : names} position="top-start">
@@ -134,12 +135,12 @@ export function Reactions({ message }: { message: RoomMessage }): ReactNode {
 /** The thread below a message: how much was said there, and when last. */
 export function AnswersBelow({ message }: { message: RoomMessage }): ReactNode {
   const { language } = useLanguage();
-  const words = useWorkWords().thread;
+  const words = useWords(WORK_WORDS).thread;
   const { thread } = message;
   const now = useServerNow(thread != null, MINUTE_MS);
   if (thread == null) return null;
 
-  const answers = words.answers(thread.messages);
+  const answers = words.answers({ count: thread.messages });
   const when = agoOf(thread.activeAt, language, now);
   return (
     <Link
@@ -170,7 +171,7 @@ function useReaction(message: RoomMessage) {
 
 /** Asks first: what is deleted does not come back. */
 function DeleteButton({ message }: { message: RoomMessage }): ReactNode {
-  const words = useWorkWords().deeds;
+  const words = useWords(WORK_WORDS).deeds;
   const { client } = useParts();
   const { who } = useSpeaker();
   const [isOpen, setOpen] = useState(false);

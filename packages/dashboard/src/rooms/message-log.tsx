@@ -15,7 +15,7 @@ import {
 } from "react";
 import { useParts } from "../app-parts.tsx";
 import { useFollowEnd } from "../follow-end.ts";
-import { useLanguage, useText } from "../language.tsx";
+import { useLanguage, useText, useWords } from "../language.tsx";
 import { ErrorWords } from "../problem.tsx";
 import type { Answering } from "./message-deeds.tsx";
 import { useMessageKeys } from "./message-keys.ts";
@@ -24,7 +24,7 @@ import { ROOM_KEYS, type PageSpeaker } from "./room-data.ts";
 import type { Posting } from "./room-posts.ts";
 import { standOf } from "./stand-of.ts";
 import { useSpeaker } from "./use-rooms.ts";
-import { useWorkWords } from "./work-words.ts";
+import { WORK_WORDS } from "words:later/work";
 
 /** Of the words of a message: what was handed over goes on there. */
 const THREAD_LINK = '.markdown a[href^="/rooms/"]';
@@ -57,7 +57,7 @@ interface MessageLogProps {
 export function MessageLog(props: MessageLogProps): ReactNode {
   const { who, place, channel, timeline, postings, agents, nameOf, room } = props;
   const text = useText();
-  const words = useWorkWords();
+  const words = useWords(WORK_WORDS);
   const { name } = useSpeaker();
   const { messages, hasOlder, hasNewer } = timeline;
   const last = messages.at(-1)?.seq ?? 0;
@@ -104,7 +104,7 @@ export function MessageLog(props: MessageLogProps): ReactNode {
       onScroll={onScroll}
       tabIndex={0}
       role="log"
-      aria-label={text.rooms.log(place.name)}
+      aria-label={text.rooms.log({ name: place.name })}
     >
       {isMissing && (
         <p className="room-older soft small" role="status">
@@ -129,7 +129,7 @@ export function MessageLog(props: MessageLogProps): ReactNode {
           onClick={hasNewer ? () => void room.newest() : toEnd}
         >
           <IconArrowDown size={15} aria-hidden />
-          {newer > 0 ? text.rooms.newer(newer) : text.common.toBottom}
+          {newer > 0 ? text.rooms.newer({ count: newer }) : text.common.toBottom}
         </button>
       )}
     </div>
@@ -334,12 +334,12 @@ function Nothing({
 
   const hint =
     place.kind === "channel"
-      ? text.rooms.beginHint.channel(nameOf(channel?.defaultAgent ?? ""))
+      ? text.rooms.beginHint.channel({ name: nameOf(channel?.defaultAgent ?? "") })
       : text.rooms.beginHint[place.kind];
 
   return (
     <div className="center-page grow">
-      <h2>{text.rooms.begin[place.kind](place.name)}</h2>
+      <h2>{text.rooms.begin({ kind: place.kind, name: place.name })}</h2>
       <p className="soft">{hint}</p>
     </div>
   );

@@ -10,10 +10,10 @@ import { Link } from "@tanstack/react-router";
 import { ROLE_REASONS, type MessageRole, type RoomMessage } from "dure/client";
 import type { ReactElement, ReactNode } from "react";
 import { AgentLink } from "../agents/agent-link.tsx";
-import { useLanguage, useText } from "../language.tsx";
+import { useLanguage, useText, useWords } from "../language.tsx";
 import type { Language } from "../words.ts";
-import type { RoomsText } from "./text.ko.ts";
-import { useWorkWords, type WorkWords } from "./work-words.ts";
+import type { Text } from "../language.tsx";
+import { WORK_WORDS, type WorkWords } from "words:later/work";
 
 interface RolesProps {
   readonly message: RoomMessage;
@@ -166,10 +166,10 @@ function wholeStandOf(handlers: readonly MessageRole[], working: RolesProps["wor
   return STANDS.find((stand) => stands.includes(stand)) ?? "heard";
 }
 
-type RoleWords = RoomsText["roles"] & Pick<WorkWords, "ended">;
+type RoleWords = Text["rooms"]["roles"] & Pick<WorkWords, "ended">;
 
 function useRoleWords(): RoleWords {
-  const { ended } = useWorkWords();
+  const { ended } = useWords(WORK_WORDS);
   return { ...useText().rooms.roles, ended };
 }
 
@@ -189,7 +189,7 @@ function wordsOf(role: MessageRole, { message, working }: RolesProps, words: Rol
 }
 
 /** Pure. */
-function reasonOf(role: MessageRole, rooms: RoomsText, language: Language): string {
+function reasonOf(role: MessageRole, rooms: Text["rooms"], language: Language): string {
   const reasons: Readonly<Record<string, Readonly<Record<Language, string>>>> = ROLE_REASONS;
   return reasons[role.because]?.[language] ?? rooms.roles.unknown;
 }

@@ -14,14 +14,14 @@ import { AgentLink } from "../agents/agent-link.tsx";
 import { useParts } from "../app-parts.tsx";
 import { Markdown } from "../chat/markdown.tsx";
 import { actionLabel, decisionOf } from "../escalations/words.ts";
-import { useLanguage, useText } from "../language.tsx";
+import { useLanguage, useText, useWords } from "../language.tsx";
 import { ErrorWords } from "../problem.tsx";
 import { momentOf, whenOf } from "../when.ts";
 import { mentionChips, plainOf } from "./mention.ts";
 import { AnswersBelow, MessageDeeds, Reactions, type Answering } from "./message-deeds.tsx";
 import { RoleMark } from "./message-roles.tsx";
 import type { PageSpeaker } from "./room-data.ts";
-import { useWorkWords } from "./work-words.ts";
+import { WORK_WORDS } from "words:later/work";
 import { useEscalations, useIsAdmin, useSpeaker } from "./use-rooms.ts";
 
 interface MessageRowProps {
@@ -47,7 +47,7 @@ interface MessageRowProps {
 export const MessageRow = memo(function MessageRow(props: MessageRowProps): ReactNode {
   const { who, message, under, lit, agents, nameOf, replied, onJump, onAnswer } = props;
   const text = useText();
-  const words = useWorkWords().deeds;
+  const words = useWords(WORK_WORDS).deeds;
   if (message.mark === "notice") return <NoticeRow {...props} />;
 
   const time = <TimeLink message={message} isHidden={under} onJump={onJump} />;
@@ -72,7 +72,7 @@ export const MessageRow = memo(function MessageRow(props: MessageRowProps): Reac
             onClick={() => onJump(replied.id)}
           >
             <IconCornerUpLeft size={13} aria-hidden />
-            <span className="rigid">{text.rooms.replyTo(replied.authorName)}</span>
+            <span className="rigid">{text.rooms.replyTo({ name: replied.authorName })}</span>
             <span className="room-reply-words clip">{plainOf(replied, agents)}</span>
           </button>
         )}
@@ -116,7 +116,7 @@ function TimeLink(props: {
 }): ReactNode {
   const { message, isHidden = false, onJump } = props;
   const { language } = useLanguage();
-  const words = useWorkWords();
+  const words = useWords(WORK_WORDS);
   const moment = momentOf(message.at, language);
 
   return (
@@ -126,7 +126,7 @@ function TimeLink(props: {
       hash={message.id}
       className={`room-message-time meta plain ${isHidden ? "shown-on-hover" : ""}`}
       title={moment}
-      aria-label={words.linkTo(moment)}
+      aria-label={words.linkTo({ moment })}
       onClick={() => onJump(message.id)}
     >
       <time dateTime={new Date(message.at).toISOString()}>{whenOf(message.at, language)}</time>
@@ -345,7 +345,10 @@ function Buttons({ message }: { message: RoomMessage }): ReactNode {
       <p className="soft small">
         {asked.status === "dismissed"
           ? decision
-          : text.rooms.buttonsAnswered(decision, asked.resolvedByPerson ?? asked.resolvedBy ?? "")}
+          : text.rooms.buttonsAnswered({
+              answer: decision,
+              who: asked.resolvedByPerson ?? asked.resolvedBy ?? "",
+            })}
       </p>
     );
   }

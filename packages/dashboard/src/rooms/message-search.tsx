@@ -5,12 +5,12 @@ import { Link } from "@tanstack/react-router";
 import { systemClock, type FoundMessage, type RoomAgent } from "dure/client";
 import { useMemo, useState, type ReactNode } from "react";
 import { useParts } from "../app-parts.tsx";
-import { useLanguage, useText } from "../language.tsx";
+import { useLanguage, useText, useWords } from "../language.tsx";
 import { ErrorWords } from "../problem.tsx";
 import { whenOf } from "../when.ts";
 import { plainOf } from "./mention.ts";
 import type { PageSpeaker } from "./room-data.ts";
-import { useWorkWords } from "./work-words.ts";
+import { WORK_WORDS } from "words:later/work";
 
 /** The server is asked when the search has rested for this long, milliseconds. */
 const REST_MS = 250;
@@ -27,7 +27,7 @@ export function MessageSearch(props: {
 }): ReactNode {
   const { who, search, agents } = props;
   const text = useText();
-  const words = useWorkWords().found;
+  const words = useWords(WORK_WORDS).found;
   const [author, setAuthor] = useState("");
   const [days, setDays] = useState("");
   const [asked] = useDebouncedValue(search, REST_MS);
@@ -60,7 +60,7 @@ export function MessageSearch(props: {
           onChange={(event) => setDays(event.currentTarget.value)}
           data={[
             { value: "", label: words.anyTime },
-            ...DAYS.map((day) => ({ value: String(day), label: words.days(day) })),
+            ...DAYS.map((day) => ({ value: String(day), label: words.days({ days: day }) })),
           ]}
         />
       </div>
@@ -70,7 +70,10 @@ export function MessageSearch(props: {
         </p>
       )}
       <p className="meta" role="status">
-        {found.isSuccess && items.length === 0 && !found.hasNextPage && words.none(asked)}
+        {found.isSuccess &&
+          items.length === 0 &&
+          !found.hasNextPage &&
+          words.none({ query: asked })}
       </p>
       <ul className="stack tight">
         {items.map((one) => (

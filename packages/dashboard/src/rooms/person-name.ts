@@ -40,3 +40,9 @@ export class PersonName {
     for (const listener of this.#listeners) listener();
   }
 }
+
+/** Names as a list of people is said; of some of them a place knows that they are there alone. Pure. */
+export function namesAndMore(names: readonly string[], count: number) {
+  const [rest, last] = [names.slice(0, -1).join(", "), names.at(-1)];
+  return { rest, last, more: count - names.length };
+}

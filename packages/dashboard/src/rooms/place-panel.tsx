@@ -8,7 +8,7 @@ import { useState, type ReactNode } from "react";
 import { AgentFacts } from "../agents/agent-facts.tsx";
 import { AgentLink } from "../agents/agent-link.tsx";
 import { useParts } from "../app-parts.tsx";
-import { useLanguage, useText } from "../language.tsx";
+import { useLanguage, useText, useWords } from "../language.tsx";
 import { ErrorWords } from "../problem.tsx";
 import { useServerNow } from "../server-clock.ts";
 import { lettersOf, plainOf } from "./mention.ts";
@@ -18,7 +18,7 @@ import { ROOM_KEYS, type PageSpeaker } from "./room-data.ts";
 import { OnlineDot, UnreadMark } from "./room-list.tsx";
 import { MuteRoom } from "./room-notices.tsx";
 import { agoOf } from "./stand-of.ts";
-import { useWorkWords } from "./work-words.ts";
+import { WORK_WORDS } from "words:later/work";
 import { useOthersHere } from "./use-presence.ts";
 import { useAgents, useThreads } from "./use-rooms.ts";
 
@@ -84,7 +84,7 @@ export function PlacePanel(props: {
 
 /** People who look at the place now, besides the reader. */
 function PeopleHere({ who, place }: { who: PageSpeaker; place: Room }): ReactNode {
-  const words = useWorkWords().here;
+  const words = useWords(WORK_WORDS).here;
   const { names, count } = useOthersHere(who, place);
   if (count === 0) return null;
   return (
@@ -96,7 +96,9 @@ function PeopleHere({ who, place }: { who: PageSpeaker; place: Room }): ReactNod
         {names.map((one) => (
           <PersonRow key={one} name={one} />
         ))}
-        {count > names.length && <li className="soft small">{words.more(count - names.length)}</li>}
+        {count > names.length && (
+          <li className="soft small">{words.more({ count: count - names.length })}</li>
+        )}
       </ul>
     </section>
   );
@@ -121,7 +123,7 @@ export function InspectedMessage(props: {
   onJump: (message: string) => void;
 }): ReactNode {
   const { who, place, id, nameOf, onClose, onJump } = props;
-  const words = useWorkWords().picked;
+  const words = useWords(WORK_WORDS).picked;
   const { timeline } = useRoom(place, { asPerson: who });
   const agents = useAgents();
   const message = timeline?.messages.find((one) => one.id === id);
@@ -192,7 +194,7 @@ function Participants({
                 variant="subtle"
                 color="gray"
                 size="sm"
-                aria-label={text.rooms.panel.remove(nameOf(id))}
+                aria-label={text.rooms.panel.remove({ name: nameOf(id) })}
                 loading={remove.isPending && remove.variables === id}
                 onClick={() => remove.mutate(id)}
               >
@@ -211,9 +213,11 @@ function Participants({
         </p>
       )}
       <p className="room-panel-facts meta cluster baseline">
-        <span>{text.rooms.panel.messages(thread.messages)}</span>
+        <span>{text.rooms.panel.messages({ count: thread.messages })}</span>
         {thread.openRequests > 0 && (
-          <span className="warn">{text.rooms.panel.openRequests(thread.openRequests)}</span>
+          <span className="warn">
+            {text.rooms.panel.openRequests({ count: thread.openRequests })}
+          </span>
         )}
       </p>
     </section>
@@ -268,7 +272,7 @@ function Threads({
         />
       )}
       {all.length > 0 && shown.length === 0 && (
-        <p className="panel-empty">{text.rooms.panel.noThreadMatch(search.trim())}</p>
+        <p className="panel-empty">{text.rooms.panel.noThreadMatch({ query: search.trim() })}</p>
       )}
       <ul className="thread-list stack">
         {shown.map((thread) => (
@@ -294,7 +298,7 @@ function ThreadCard({
   nameOf: (agent: string) => string;
 }): ReactNode {
   const { text, language } = useLanguage();
-  const words = useWorkWords().thread;
+  const words = useWords(WORK_WORDS).thread;
   const now = useServerNow(true, MINUTE_MS);
   const members = [...thread.people, ...thread.participants.map(nameOf)];
   return (
@@ -323,10 +327,12 @@ function ThreadCard({
         )}
         {members.length > 0 && <span>{members.join(", ")}</span>}
         {thread.openRequests > 0 && (
-          <span className="warn">{text.rooms.panel.openRequests(thread.openRequests)}</span>
+          <span className="warn">
+            {text.rooms.panel.openRequests({ count: thread.openRequests })}
+          </span>
         )}
         <time dateTime={new Date(thread.activeAt).toISOString()}>
-          {`${words.answers(thread.messages)} · ${agoOf(thread.activeAt, language, now)}`}
+          {`${words.answers({ count: thread.messages })} · ${agoOf(thread.activeAt, language, now)}`}
         </time>
       </span>
     </Link>

@@ -18,7 +18,7 @@ import { useRoom } from "dure/react";
 import { useEffect, useMemo, useState, useSyncExternalStore, type ReactNode } from "react";
 import { useParts } from "../app-parts.tsx";
 import { CodedText } from "../coded.tsx";
-import { useLanguage, useText } from "../language.tsx";
+import { useLanguage, useText, useWords } from "../language.tsx";
 import type { Side } from "../side.ts";
 import { ErrorWords } from "../problem.tsx";
 import { whenOf } from "../when.ts";
@@ -32,8 +32,9 @@ import { PlatformIcon, platformName } from "./platform.tsx";
 import { namesOf, type PageSpeaker } from "./room-data.ts";
 import { OnlineDot } from "./room-list.tsx";
 import { unseenOf } from "./room-posts.ts";
+import { namesAndMore } from "./person-name.ts";
 import { useOthersHere, usePresence } from "./use-presence.ts";
-import { useWorkWords, type WorkWords } from "./work-words.ts";
+import { WORK_WORDS, type WorkWords } from "words:later/work";
 import { useAgents, useSpeaker } from "./use-rooms.ts";
 
 interface PlaceViewProps {
@@ -391,15 +392,17 @@ const MOST_WRITERS = 3;
 /** Agents and people who write now. */
 function Writing(props: { agents: readonly string[]; people: Others }): ReactNode {
   const { agents, people } = props;
-  const words = useWorkWords();
+  const words = useWords(WORK_WORDS);
   const names = [...agents, ...people.names].slice(0, MOST_WRITERS);
-  const more = agents.length + people.count - names.length;
+  const count = agents.length + people.count;
   return (
     <p className="room-writing small soft row" aria-live="polite">
       {names.length > 0 && (
         <>
           <span className="pulse" aria-hidden />
-          <span className="clip">{words.writing(names, more)}</span>
+          <span className="clip">
+            {words.writing({ names: words.listed(namesAndMore(names, count)), count })}
+          </span>
         </>
       )}
     </p>
@@ -436,7 +439,7 @@ function PlaceHead({
           to="/rooms/$place"
           params={{ place: place.parent }}
           className="room-back icon-link"
-          aria-label={text.rooms.backTo(channel?.name ?? text.rooms.channels)}
+          aria-label={text.rooms.backTo({ name: channel?.name ?? text.rooms.channels })}
         >
           {isBeside ? (
             <IconX size={18} stroke={1.7} aria-hidden />
@@ -453,12 +456,12 @@ function PlaceHead({
       {agent !== undefined && <OnlineDot agent={agent} />}
       {place.kind === "channel" && place.defaultAgent != null && (
         <span className="room-fact badge">
-          {text.rooms.defaultAgent(nameOf(place.defaultAgent))}
+          {text.rooms.defaultAgent({ name: nameOf(place.defaultAgent) })}
         </span>
       )}
       <PeopleHere who={who} place={place} />
       {place.adapter !== "web" && (
-        <span className="badge">{text.rooms.on(platformName(place.adapter))}</span>
+        <span className="badge">{text.rooms.on({ adapter: platformName(place.adapter) })}</span>
       )}
       <div className="row flush top end rigid">{children}</div>
     </header>
@@ -467,10 +470,10 @@ function PlaceHead({
 
 /** Who else looks at the place now, in one quiet sign; the panel has their names. */
 function PeopleHere({ who, place }: { who: PageSpeaker; place: Room }): ReactNode {
-  const words = useWorkWords().here;
+  const { here: words, listed } = useWords(WORK_WORDS);
   const { names, count } = useOthersHere(who, place);
   if (count === 0) return null;
-  const said = `${words.title}: ${words.names(names, count - names.length)}`;
+  const said = `${words.title}: ${listed(namesAndMore(names, count))}`;
   return (
     <span className="badge" title={said}>
       <IconUsers size={13} aria-hidden />
@@ -509,9 +512,9 @@ function Banner({ who, place }: { who: PageSpeaker; place: Room }): ReactNode {
   const words = {
     resting: [text.rooms.banner.resting, text.rooms.banner.restingHint],
     suspended: [
-      text.rooms.banner.suspended(
-        place.suspendedUntil === null ? "" : whenOf(place.suspendedUntil, language),
-      ),
+      text.rooms.banner.suspended({
+        until: place.suspendedUntil === null ? "" : whenOf(place.suspendedUntil, language),
+      }),
       text.rooms.banner.suspendedHint,
     ],
     closed: [
@@ -557,7 +560,7 @@ function Banner({ who, place }: { who: PageSpeaker; place: Room }): ReactNode {
 
 /** Ends what runs in a place, after a question: answers, requests, jobs. */
 function StopButton({ who, place }: { who: PageSpeaker; place: Room }): ReactNode {
-  const words = useWorkWords().stop;
+  const words = useWords(WORK_WORDS).stop;
   const { client } = useParts();
   const queries = useQueryClient();
   const [isOpen, setOpen] = useState(false);
@@ -623,7 +626,7 @@ function StopRow(row: {
   onClose: () => void;
   onStop: () => void;
 }): ReactNode {
-  const words = useWorkWords().stop;
+  const words = useWords(WORK_WORDS).stop;
   return (
     <div className="row top end">
       <Button size="compact-sm" variant="default" onClick={row.onClose}>
@@ -642,9 +645,9 @@ type StopWords = WorkWords["stop"];
 
 function endedWords({ answers, requests, jobs }: Stopped, words: StopWords): string {
   const ended = [
-    answers > 0 && words.answers(answers),
-    requests > 0 && words.requests(requests),
-    jobs > 0 && words.jobs(jobs),
+    answers > 0 && words.answers({ count: answers }),
+    requests > 0 && words.requests({ count: requests }),
+    jobs > 0 && words.jobs({ count: jobs }),
   ].filter((part) => part !== false);
-  return ended.length === 0 ? words.nothing : words.ended(ended.join(", "));
+  return ended.length === 0 ? words.nothing : words.ended({ what: ended.join(", ") });
 }

@@ -20,7 +20,7 @@ import { useParts } from "../app-parts.tsx";
 import { fitHeight, isComposing, takePasted } from "../chat/composer.tsx";
 import { useAttached, useDroppedFiles } from "../files/attached.ts";
 import { AttachButton, FileTray } from "../files/file-tray.tsx";
-import { useText } from "../language.tsx";
+import { useText, useWords } from "../language.tsx";
 import { mentionable, mentionBegun, mentionWritten, plainOf, type Nameable } from "./mention.ts";
 import { ErrorWords } from "../problem.tsx";
 import type { Answering } from "./message-deeds.tsx";
@@ -29,7 +29,7 @@ import type { PageSpeaker } from "./room-data.ts";
 import { platformName } from "./platform.tsx";
 import { OnlineDot } from "./room-list.tsx";
 import type { Presence } from "./use-presence.ts";
-import { useWorkWords } from "./work-words.ts";
+import { WORK_WORDS } from "words:later/work";
 
 /** Whom `@` offers: an agent, or a person who was seen here. */
 interface Callable extends Nameable {
@@ -251,7 +251,7 @@ function Field({
   onFocus: () => void;
   onKeyDown: (event: KeyboardEvent) => void;
 }): ReactNode {
-  const words = useWorkWords().composer;
+  const words = useWords(WORK_WORDS).composer;
   const chosen = offered[active];
 
   return (
@@ -262,7 +262,7 @@ function Field({
       value={message}
       onChange={({ currentTarget }) => onWrite(currentTarget.value, currentTarget.selectionStart)}
       onSelect={({ currentTarget }) => onCaret(currentTarget.selectionStart)}
-      placeholder={words.placeholders[place.kind](place.name)}
+      placeholder={words.placeholder({ kind: place.kind, name: place.name })}
       aria-label={words.label}
       aria-describedby={`${id}-hint`}
       aria-autocomplete="list"
@@ -307,7 +307,7 @@ function useCandidates(
 }
 
 function SendButton({ isEmpty, onSend }: { isEmpty: boolean; onSend: () => void }): ReactNode {
-  const words = useWorkWords();
+  const words = useWords(WORK_WORDS);
   return (
     <ActionIcon
       size={36}
@@ -322,14 +322,14 @@ function SendButton({ isEmpty, onSend }: { isEmpty: boolean; onSend: () => void 
 }
 
 function Hints({ id, offered }: { id: string; offered: number }): ReactNode {
-  const words = useWorkWords().composer;
+  const words = useWords(WORK_WORDS).composer;
   return (
     <>
       <p id={id} className="composer-hint meta">
         {words.hint}
       </p>
       <p className="hidden-words" role="status">
-        {offered > 0 && words.offered(offered)}
+        {offered > 0 && words.offered({ count: offered })}
       </p>
     </>
   );
@@ -354,10 +354,12 @@ function decideKey(
 }
 
 function NoComposer({ place }: { place: Room }): ReactNode {
-  const words = useWorkWords().composer;
+  const words = useWords(WORK_WORDS).composer;
   return (
     <p className="room-no-composer soft empty brief">
-      {place.state === "closed" ? words.closed : words.elsewhere(platformName(place.adapter))}
+      {place.state === "closed"
+        ? words.closed
+        : words.elsewhere({ adapter: platformName(place.adapter) })}
     </p>
   );
 }
@@ -377,7 +379,7 @@ function Candidates({
   onPoint: (index: number) => void;
 }): ReactNode {
   const text = useText();
-  const words = useWorkWords();
+  const words = useWords(WORK_WORDS);
   return (
     <div
       className="mention-list card"
@@ -419,8 +421,8 @@ function AnsweringNote({
   onLeave: () => void;
 }): ReactNode {
   const text = useText();
-  const words = useWorkWords().deeds;
-  const said = { reply: text.rooms.replying(message.authorName), ...words.answering };
+  const words = useWords(WORK_WORDS).deeds;
+  const said = { reply: text.rooms.replying({ name: message.authorName }), ...words.answering };
   return (
     <p className="room-replying small soft row" role="status">
       <IconCornerUpLeft size={14} aria-hidden />

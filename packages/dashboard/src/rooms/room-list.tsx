@@ -20,7 +20,7 @@ import { useAgents, useRoomList, useSpeaker, useThread } from "./use-rooms.ts";
 function NoMatch({ looksFor, count }: { looksFor: string; count: number }): ReactNode {
   const text = useText();
   if (looksFor === "" || count > 0) return null;
-  return <p className="soft small sessions-empty">{text.rooms.noMatch(looksFor)}</p>;
+  return <p className="soft small sessions-empty">{text.rooms.noMatch({ query: looksFor })}</p>;
 }
 
 /** Above the channels of a platform; of the only one its name says nothing. */
@@ -135,7 +135,7 @@ function PersonName({ name }: { name: string }): ReactNode {
 
   return (
     <p className="rooms-person meta cluster between">
-      <span>{text.rooms.speakAs(name)}</span>
+      <span>{text.rooms.speakAs({ name })}</span>
       <Button variant="subtle" color="gray" size="compact-sm" onClick={() => personName.forget()}>
         {text.rooms.rename}
       </Button>
@@ -257,7 +257,7 @@ export function UnreadMark({ count }: { count: number }): ReactNode {
   return (
     <span className="unread-mark badge count solid">
       <span aria-hidden>{count > 99 ? "99+" : count}</span>
-      <span className="hidden-words">{text.rooms.unread(count)}</span>
+      <span className="hidden-words">{text.rooms.unread({ count })}</span>
     </span>
   );
 }

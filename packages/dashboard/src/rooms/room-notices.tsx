@@ -1,3 +1,4 @@
+import { useWords } from "../language.tsx";
 import { Button, NativeSelect } from "@mantine/core";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import type { NotificationChoices, Room, ToldChoice } from "dure/client";
@@ -5,7 +6,7 @@ import type { ReactNode } from "react";
 import { useParts } from "../app-parts.tsx";
 import { ErrorWords } from "../problem.tsx";
 import { NoticeButton } from "../shell/notice-button.tsx";
-import { useNoticeWords } from "../shell/notice-words.ts";
+import { NOTICES_WORDS } from "words:later/notices";
 import type { PageSpeaker } from "./room-data.ts";
 
 const CHOICES = ["all", "mentions-and-answers", "nothing"] as const satisfies readonly ToldChoice[];
@@ -35,7 +36,7 @@ export function RoomNotices({ who }: { who: PageSpeaker }): ReactNode {
 }
 
 function ToldOf({ who }: { who: PageSpeaker }): ReactNode {
-  const words = useNoticeWords();
+  const words = useWords(NOTICES_WORDS);
   const { own, now, change } = useNotifications(who);
   if (now === undefined) return null;
 
@@ -58,7 +59,7 @@ function ToldOf({ who }: { who: PageSpeaker }): ReactNode {
 
 /** In the panel of a room; a thread is muted with its channel, or alone. */
 export function MuteRoom({ who, place }: { who: PageSpeaker; place: Room }): ReactNode {
-  const words = useNoticeWords();
+  const words = useWords(NOTICES_WORDS);
   const { own, now, change } = useNotifications(who);
   if (now === undefined || place.adapter !== "web") return null;
   const isMuted = now.muted.includes(place.id);

@@ -11,10 +11,10 @@ import { useParts } from "../app-parts.tsx";
 import type { PageSpeaker } from "../rooms/room-data.ts";
 import { useRoomList, useSpeaker } from "../rooms/use-rooms.ts";
 import { shownBy, type OverPageKind } from "./find-keys.ts";
-import { useLanguage } from "../language.tsx";
-import { useNoticeWords } from "./notice-words.ts";
+import { useLanguage, useWords } from "../language.tsx";
+import { NOTICES_WORDS } from "words:later/notices";
 import { hasNew, noticeState, renewPush } from "./notices.ts";
-import { useFindWords } from "./palette-words.ts";
+import { FIND_WORDS } from "words:later/find";
 import { Button } from "@mantine/core";
 import { useNavigate } from "@tanstack/react-router";
 import { useFound, type FoundThing } from "./use-found.ts";
@@ -103,14 +103,16 @@ function useTitle(count: number): void {
  * push service.
  */
 function useNotice(open: readonly { readonly id: string }[] | undefined): void {
-  const words = useNoticeWords();
+  const words = useWords(NOTICES_WORDS);
   const before = useRef<typeof open>(undefined);
   useEffect(() => {
     if (open === undefined) return;
     const isNew = before.current !== undefined && hasNew(before.current, open);
     before.current = open;
     if (!isNew || !document.hidden || noticeState() !== "page") return;
-    const notice = new Notification(words.title(open.length), { tag: "dure-escalations" });
+    const notice = new Notification(words.title({ count: open.length }), {
+      tag: "dure-escalations",
+    });
     notice.addEventListener("click", () => {
       window.focus();
       notice.close();
@@ -122,7 +124,7 @@ function useNotice(open: readonly { readonly id: string }[] | undefined): void {
 
 /** The keys of the page. */
 function KeyList({ onClose }: { onClose: () => void }): ReactNode {
-  const { keys: words } = useFindWords();
+  const { keys: words } = useWords(FIND_WORDS);
   const rows: readonly (readonly [string, string])[] = [
     ["⌘K / Ctrl+K", words.find],
     ["?", words.keys],
@@ -160,7 +162,7 @@ function KeyList({ onClose }: { onClose: () => void }): ReactNode {
 
 /** Finds and opens anything, by keyboard. The browser puts the focus into the field. */
 function Palette({ onClose }: { onClose: () => void }): ReactNode {
-  const words = useFindWords();
+  const words = useWords(FIND_WORDS);
   const list = useId();
   const [query, setQuery] = useState("");
   const [picked, setPicked] = useState(0);
@@ -217,7 +219,7 @@ function Palette({ onClose }: { onClose: () => void }): ReactNode {
         ))}
       </div>
       <p className="soft small" role="status">
-        {found.length === 0 ? words.none(query.trim()) : words.hint}
+        {found.length === 0 ? words.none({ query: query.trim() }) : words.hint}
       </p>
     </OverPage>
   );

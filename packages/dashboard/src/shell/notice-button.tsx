@@ -2,9 +2,9 @@ import { Button } from "@mantine/core";
 import { useMutation } from "@tanstack/react-query";
 import { useState, type ReactNode } from "react";
 import { useParts } from "../app-parts.tsx";
-import { useLanguage } from "../language.tsx";
+import { useLanguage, useWords } from "../language.tsx";
 import { useSpeaker } from "../rooms/use-rooms.ts";
-import { useNoticeWords } from "./notice-words.ts";
+import { NOTICES_WORDS } from "words:later/notices";
 import {
   canNotify,
   noticeState,
@@ -15,7 +15,7 @@ import {
 
 /** Turns notifications on and off; nothing is asked before it is pressed. */
 export function NoticeButton({ children }: { children?: ReactNode }): ReactNode {
-  const words = useNoticeWords();
+  const words = useWords(NOTICES_WORDS);
   const { language } = useLanguage();
   const { client } = useParts();
   const { who } = useSpeaker();

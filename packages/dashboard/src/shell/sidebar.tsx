@@ -129,7 +129,7 @@ function Unread({ count }: { count: number }): ReactNode {
   return (
     <span className="badge count end solid">
       <span aria-hidden>{count > 99 ? "99+" : count}</span>
-      <span className="hidden-words">{text.rooms.unread(count)}</span>
+      <span className="hidden-words">{text.rooms.unread({ count })}</span>
     </span>
   );
 }
@@ -154,7 +154,7 @@ function Waiting(): ReactNode {
   return (
     <span className="badge count end warns">
       <span aria-hidden>{count > 99 ? "99+" : count}</span>
-      <span className="hidden-words">{text.shell.waiting(count)}</span>
+      <span className="hidden-words">{text.shell.waiting({ count })}</span>
     </span>
   );
 }

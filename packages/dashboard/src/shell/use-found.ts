@@ -2,11 +2,11 @@ import { useDebouncedValue } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
 import { DureError } from "dure/client";
 import { useParts } from "../app-parts.tsx";
-import { useText } from "../language.tsx";
+import { useText, useWords } from "../language.tsx";
 import { lettersOf, plainOf } from "../rooms/mention.ts";
 import { platformName } from "../rooms/platform.tsx";
 import { useAgents, useRoomList, useSpeaker } from "../rooms/use-rooms.ts";
-import { useFindWords } from "./palette-words.ts";
+import { FIND_WORDS } from "words:later/find";
 
 /** Where one may go. */
 export interface FoundThing {
@@ -39,7 +39,7 @@ const PAGES = [
 /** What fits, as far as the reader may see it: the same reads as those of the pages. */
 export function useFound(written: string): readonly FoundThing[] {
   const { nav } = useText().shell;
-  const words = useFindWords();
+  const words = useWords(FIND_WORDS);
   const { client } = useParts();
   const { who } = useSpeaker();
   const agents = useAgents();
@@ -94,7 +94,7 @@ export function useFound(written: string): readonly FoundThing[] {
       place,
       words: `${authorName}: ${plainOf({ text: excerpt, mentions: [] }, agents.data ?? [])}`,
     })),
-    { kind: "events", id: query, words: words.inEvents(query) },
+    { kind: "events", id: query, words: words.inEvents({ query }) },
   ];
 }
 

@@ -28,7 +28,7 @@ import { IconArrowRight, IconCircle, IconCircleCheckFilled } from "@tabler/icons
 import { Prose } from "../prose.tsx";
 import { statusWords } from "../jobs/status-badge.tsx";
 import { excerptOf } from "../jobs/exchange.ts";
-import type { Text } from "../texts.ts";
+import type { Text } from "../language.tsx";
 
 /** The first page: what this is, what waits for me, what runs, what failed, what it has cost. */
 export function StartPage(): ReactNode {
@@ -126,7 +126,7 @@ function Spent({ costs }: { costs: Costs | undefined }): ReactNode {
       <dd>
         {costs === undefined ? "–" : moneyOf(costs.total.microUsd, language)}
         {costs !== undefined && (
-          <span className="soft small">{text.start.tokens(tokensOf(costs.total))}</span>
+          <span className="soft small">{text.start.tokens({ count: tokensOf(costs.total) })}</span>
         )}
       </dd>
     </div>
@@ -156,7 +156,7 @@ function Waiting({ escalations }: { escalations: readonly Escalation[] | undefin
       )}
       {gravestFirst.length > MOST_WAITING && (
         <Link to="/escalations" className="start-more small">
-          {words.all(gravestFirst.length)}
+          {words.all({ count: gravestFirst.length })}
         </Link>
       )}
     </section>
@@ -206,7 +206,7 @@ function FirstSteps({ steps }: { steps: NonNullable<ReturnType<typeof firstSteps
     <section className="stack start-first" aria-labelledby="start-first">
       <h2 id="start-first">{words.title}</h2>
       <p className="soft small">
-        {words.doneOf(done, steps.length)}. {words.lead}
+        {words.doneOf({ done, all: steps.length })}. {words.lead}
       </p>
       <ol className="start-steps card stack loose">
         {steps.map(({ id, isDone }) => (
@@ -328,7 +328,7 @@ function WorkList({
           ))}
         </ul>
       )}
-      {more > 0 && <p className="soft small start-more">{words.more(more)}</p>}
+      {more > 0 && <p className="soft small start-more">{words.more({ count: more })}</p>}
     </section>
   );
 }
@@ -348,7 +348,7 @@ function WorkRow({ work, isLive }: { work: Work; isLive: boolean }): ReactNode {
         <span>{text.start.kinds[work.kind]}</span>
         {status !== "" && (
           <span data-bad={isLive ? undefined : true}>
-            {isStale ? text.shell.connection.lastSeen(status) : status}
+            {isStale ? text.shell.connection.lastSeen({ status }) : status}
           </span>
         )}
         {at !== undefined && (
@@ -428,7 +428,7 @@ function wordsOf(work: Work, text: Text): RowWords {
     case "agent":
       return {
         title: work.agent.displayName,
-        status: text.start.answering(work.agent.working),
+        status: text.start.answering({ count: work.agent.working }),
       };
     default:
       return work satisfies never;

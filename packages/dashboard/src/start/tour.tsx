@@ -68,7 +68,7 @@ function ShownBar({ at }: { at: number }): ReactNode {
   return (
     <section className="banner good" aria-label={words.label}>
       <p role="status">
-        <span className="soft">{words.stepOf(at + 1, stops.length)}</span>{" "}
+        <span className="soft">{words.stepOf({ step: at + 1, all: stops.length })}</span>{" "}
         <strong>{text.shell.nav[stop]}</strong> {words.words[stop]}
       </p>
       {isLast ? (

@@ -15,31 +15,23 @@ import { DureError, type TraceStatus, type WorkTrace, type WorkTraceNode } from 
 import { useEffect, type CSSProperties, type ReactNode } from "react";
 import { actorOf } from "../actor.ts";
 import { useParts } from "../app-parts.tsx";
-import { useLanguage, useText } from "../language.tsx";
+import { useLanguage, useText, useWords } from "../language.tsx";
 import { ErrorWords } from "../problem.tsx";
 import { useAgents, useSpeaker } from "../rooms/use-rooms.ts";
 import { useServerNow } from "../server-clock.ts";
 import { useServerKorean } from "../use-server-korean.ts";
 import { momentOf, spanOf } from "../when.ts";
-import { en } from "./text.en.ts";
-import { ko, type TraceText } from "./text.ko.ts";
+import { TRACES_WORDS } from "words:later/traces";
 import { isUnderWay, traceRows, type TraceRow } from "./trace-rows.ts";
-import type { Language } from "../words.ts";
 import "./traces.css";
-
-const WORDS: Readonly<Record<Language, TraceText>> = { ko, en };
 
 /** While something takes place the chain is read again, milliseconds. */
 const READ_EVERY_MS = 3_000;
 
-function useWords(): TraceText {
-  return WORDS[useLanguage().language];
-}
-
 /** One chain of causes over rooms, turns, jobs and runs, as a waterfall. */
 export function TracePage(): ReactNode {
   const { id = "" } = useParams({ strict: false });
-  const words = useWords();
+  const words = useWords(TRACES_WORDS);
   const { client } = useParts();
   const { who } = useSpeaker();
   useEffect(() => {
@@ -65,7 +57,7 @@ export function TracePage(): ReactNode {
 }
 
 function Chain({ trace }: { trace: WorkTrace }): ReactNode {
-  const words = useWords();
+  const words = useWords(TRACES_WORDS);
   const { language } = useLanguage();
   const { items, isCut, asked } = trace;
   const now = useServerNow(items.some(isUnderWay));
@@ -78,7 +70,10 @@ function Chain({ trace }: { trace: WorkTrace }): ReactNode {
         <p className="soft">{words.lead}</p>
         <p className="soft small">
           {momentOf(items[0]!.at, language)} ·{" "}
-          {words.whole(items.length.toLocaleString(language), spanOf(wholeMs, language))}
+          {words.whole({
+            things: items.length.toLocaleString(language),
+            span: spanOf(wholeMs, language),
+          })}
         </p>
       </header>
       {isCut && <p className="note good">{words.cut}</p>}
@@ -117,7 +112,7 @@ const ICONS = {
 
 function Row({ row, isAsked }: { row: TraceRow; isAsked: boolean }): ReactNode {
   const { node, depth, fromPercent, sharePercent } = row;
-  const words = useWords();
+  const words = useWords(TRACES_WORDS);
   const korean = useServerKorean();
   const title = node.title === "" ? words.noWords : (korean.title(node.title) ?? node.title);
   const KindIcon = ICONS[node.kind];
@@ -135,7 +130,7 @@ function Row({ row, isAsked }: { row: TraceRow; isAsked: boolean }): ReactNode {
         <span className="hidden-words">{`(${depth + 1})`}</span>
       </div>
       <p className="chain-title">
-        <ToPlace node={node} label={words.open(title)}>
+        <ToPlace node={node} label={words.open({ title })}>
           {title}
         </ToPlace>
       </p>
@@ -160,13 +155,14 @@ function Who({ node: { kind, who } }: { node: WorkTraceNode }): ReactNode {
 }
 
 function Foot({ row: { node, afterMs, spanMs } }: { row: TraceRow }): ReactNode {
-  const words = useWords();
+  const words = useWords(TRACES_WORDS);
   const { language } = useLanguage();
   const { kind, tokens, agents, endedAt } = node;
   const parts = [
-    afterMs > 0 && words.after(spanOf(afterMs, language)),
-    kind !== "message" && (endedAt === null ? words.soFar : words.took)(spanOf(spanMs, language)),
-    tokens !== null && tokens > 0 && words.tokens(tokens.toLocaleString(language)),
+    afterMs > 0 && words.after({ span: spanOf(afterMs, language) }),
+    kind !== "message" &&
+      (endedAt === null ? words.soFar : words.took)({ span: spanOf(spanMs, language) }),
+    tokens !== null && tokens > 0 && words.tokens({ count: tokens.toLocaleString(language) }),
     agents.length > 1 &&
       agents.map(({ agent, elapsedMs }) => `${agent} ${spanOf(elapsedMs, language)}`).join(", "),
   ];
@@ -190,7 +186,7 @@ function toneOf(status: Toned): string | undefined {
 
 function Missing({ error, onRetry }: { error: Error; onRetry: () => void }): ReactNode {
   const text = useText();
-  const words = useWords();
+  const words = useWords(TRACES_WORDS);
   const isGone =
     error instanceof DureError && (error.class === "not-found" || error.class === "input");
 

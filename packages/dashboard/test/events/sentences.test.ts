@@ -1,13 +1,13 @@
 import type { PlatformEvent } from "dure/client";
 import { describe, expect, test } from "vitest";
+import { SENTENCES_WORDS } from "words:later/sentences";
 import { z } from "zod";
 import { EVENTS } from "../../../dure/src/wire/events.ts";
 import { actorOf } from "../../src/actor.ts";
 import { isChosen, partakersOf, placeOf } from "../../src/events/facets.ts";
-import { withJosa } from "../../src/events/josa.ts";
 import type { EventNames } from "../../src/events/names.ts";
-import { sentenceOf, SENTENCES } from "../../src/events/sentences.ts";
-import { TEXTS } from "../../src/texts.ts";
+import { sentenceOf } from "../../src/events/sentences.ts";
+import { TEXTS } from "../texts.ts";
 
 const KOREAN_NAMES: EventNames = {
   agent: (id) => (id === "x" ? "루다" : id),
@@ -53,8 +53,8 @@ describe("sentences of events", () => {
   test("there is one for each type of event, in both languages, and none for another", () => {
     const types = Object.keys(EVENTS).toSorted();
 
-    expect(Object.keys(SENTENCES.ko).toSorted()).toEqual(types);
-    expect(Object.keys(SENTENCES.en).toSorted()).toEqual(types);
+    expect(Object.keys(SENTENCES_WORDS.ko.events).toSorted()).toEqual(types);
+    expect(Object.keys(SENTENCES_WORDS.en.events).toSorted()).toEqual(types);
   });
 
   test.each(TYPES)("%s is told naturally in each language alone", (_type, event) => {
@@ -117,11 +117,6 @@ test("an address is never who did something; agents and people are called by nam
     "10:30 조",
     "",
   ]);
-});
-
-test("Korean particles follow how a word ends", () => {
-  expect(withJosa("이든", "이") + withJosa("루다", "이")).toBe("이든이루다가");
-  expect(withJosa("세움", "을") + withJosa("Ruda", "을")).toBe("세움을Ruda를");
 });
 
 test("who, where and since when are asked of an event together", () => {

@@ -1,5 +1,5 @@
 import type { Page, Response } from "playwright-core";
-import { TEXTS } from "../../src/texts.ts";
+import { TEXTS } from "../texts.ts";
 import type { Language } from "../../src/words.ts";
 
 /** The product. */

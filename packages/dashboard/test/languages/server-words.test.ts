@@ -11,7 +11,7 @@ import { WORKER_FAILURES } from "../../../dure/src/plans/workers/worker.ts";
 import { BECAUSES_KO } from "../../../dure/src/korean/because-text.ko.ts";
 import { ERROR_WORDS_KO } from "../../../dure/src/korean/error-words.ko.ts";
 import { FORMS_KO, OTHERS_SAY, SERVER_KOREAN } from "../../../dure/src/korean/server-korean.ts";
-import { TEXTS } from "../../src/texts.ts";
+import { TEXTS } from "../texts.ts";
 
 const SOURCES = fileURLToPath(new URL("../../../dure/src", import.meta.url));
 

@@ -76,7 +76,7 @@ describe("a new provider", () => {
       ...["docs/guides/models.md", "docs/reference/configuration.md"],
       ...["deploy/container/compose.yaml", "packages/dure/src/models/no-model.ts"],
       ...["packages/dure/src/cli/doctor/models.ts", "packages/dure/src/korean/doctor.ko.ts"],
-      ...LANGUAGES.map((language) => `packages/dashboard/src/start/text.${language}.ts`),
+      ...LANGUAGES.map((language) => `packages/dashboard/words/${language}.yaml`),
       ...["team", "team-ko"].map((team) => `packages/dure/templates/${team}/_env.example`),
     ];
 

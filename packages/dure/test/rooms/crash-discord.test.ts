@@ -299,8 +299,8 @@ const PRESSED: readonly (readonly [string, (world: World) => Promise<unknown>])[
     ({ proxy }) => proxy.stop("before", nth("answer_retry.reopen", 1)).reached,
   ],
   [
-    "it is stored, and goes on",
-    ({ proxy }) => proxy.stop("after", nth("preview.answered", 1)).reached,
+    "it is stored, and its answer is not",
+    ({ proxy }) => proxy.stop("before", nth("handling.finish", 1)).reached,
   ],
 ];
 

@@ -275,7 +275,7 @@ async function isOld({ database }: CrashWorld): Promise<void> {
 /** Moments of a press on the button that goes on with an answer, and what stands there then. */
 const PRESSED: readonly (readonly [string, "before" | "after", string, number])[] = [
   ["it is being stored", "before", "answer_retry.reopen", 1],
-  ["it is stored, and goes on", "after", "preview.answered", 0],
+  ["it is stored, and its answer is not", "before", "handling.finish", 0],
 ];
 const PRESSED_ROWS = PRESSED.flatMap(([what, when, statement, buttons]) =>
   APPS.map(({ isShared }) => ({ what, when, statement, buttons, isShared })),

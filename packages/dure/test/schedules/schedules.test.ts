@@ -17,7 +17,7 @@ type Point = readonly [string, "before" | "after", StatementTest];
 const POINTS: readonly Point[] = [
   ["it is about to be taken", "before", ({ name }) => name === "schedule.take"],
   ["it is taken, not committed", "after", ({ name }) => name === "schedule.advance"],
-  ["it is taken, and not begun", "after", ({ name }) => name === "outbox.claim"],
+  ["it is taken, and not begun", "after", ({ name }) => name === "outbox.look"],
   ["its message is about to be written", "before", ({ name }) => name === "room.write"],
   ["its message is written, not committed", "after", ({ name }) => name === "room.write"],
   [
