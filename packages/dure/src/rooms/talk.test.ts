@@ -13,12 +13,13 @@ import { WebAdapter } from "../channels/web/web-adapter.ts";
 
 const GENERAL = "web:general";
 
-async function openTalk() {
+async function openTalk({ edits = false } = {}) {
   const db = await testDatabase();
   const member = await joinTeam(db.url);
   const { database, notifications, lease, logger } = member;
   await database.query(PLACE);
   const store = new RoomStore({ database, limits: ROOM_LIMITS });
+  const web = new WebAdapter({ database });
   const talk = new Talk({
     database,
     store,
@@ -35,7 +36,7 @@ async function openTalk() {
     signs: false,
     locale: "ko",
     allowBots: false,
-    adapters: new Map([["web", new WebAdapter({ database })]]),
+    adapters: new Map([["web", edits ? Object.assign(web, { edit: async () => {} }) : web]]),
     stream: false,
   });
   return {
@@ -84,6 +85,33 @@ test("words of an agent that have left count once, and are heard once", async ()
   const work = await database.query({ text: "select agent from dure.handlings" });
   expect(work).toEqual([{ agent: "eden" }]);
 });
+
+test("words that were changed before their sending was recorded are said anew", async () => {
+  await using world = await openTalk({ edits: true });
+  const { database, store, talk } = world;
+  const [pressed, left] = await database.transaction(async (tx) => {
+    const place = await store.open(tx, GENERAL);
+    const say = async (text: string) =>
+      (await talk.say(tx, place!, { author: "ruda", text })).messageId;
+    return [await say("못 했어요"), await say("다 했어요")];
+  });
+  await database.query(CHANGED, [pressed]);
+  for (const id of [pressed, left]) await database.query(PART, [id]);
+
+  for (const id of [pressed, left]) await database.transaction((tx) => talk.posted(tx, id!));
+
+  const anew = await database.query<{ key: string }>({
+    text: "select key from dure.outbox where key like '%/anew'",
+  });
+  expect(anew).toEqual([{ key: `${pressed}/0/anew` }]);
+});
+
+const CHANGED = {
+  text: "update dure.room_messages set text = '이어서 해요', edited_at = now() where id = $1",
+};
+const PART = {
+  text: "insert into dure.room_parts (adapter, platform_id, message) values ('web', $1, $1)",
+};
 
 test("a message that no agent answers costs four statements, and wakes only those who watch", async () => {
   await using world = await openTalk();

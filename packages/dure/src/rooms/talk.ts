@@ -24,7 +24,7 @@ import { agentSpoke, collaborateSpoke, personSpoke, type GuardStep } from "./dec
 import { stopTalkIn, tellTrip } from "./decide/guard-stop.ts";
 import type { GatherRule, RoomLimits } from "./limits.ts";
 import { alertEntries } from "./out/alert-entry.ts";
-import { orderingOf, partKey, partLength, topicOf } from "./out/notices.ts";
+import { orderingOf, partKey, partLength, sayAnew, topicOf } from "./out/notices.ts";
 import { findMentions, renderMentions, takesBack } from "./decide/mentions.ts";
 import { tellFormerName } from "./out/former-name-notice.ts";
 import { asideOf, listenersIn, membersAmong } from "./decide/bystanders.ts";
@@ -244,7 +244,9 @@ export class Talk {
     if (!stored || stored.delivery === "sent") return undefined;
     const place = await store.open(tx, stored.place);
     if (!place) return undefined;
-    await tx.query(SENT, [messageId]);
+    const [sent] = await tx.query<{ is_edited: boolean }>(SENT, [messageId]);
+    // A button was pressed before its message was known to be there.
+    if (sent?.is_edited) await sayAnew(tx, this.#setting, messageId, place);
     const counted =
       stored.mark === null ? this.#botSpoke(place, stored.mentions) : unchanged(place);
     const [asks] =
@@ -671,7 +673,8 @@ const SENT = {
   text: `
     update dure.room_messages
     set delivery = 'sent', delivery_error = null
-    where id = $1`,
+    where id = $1
+    returning edited_at is not null as is_edited`,
 };
 
 /** The message opened a request; others only belong to one. */
