@@ -28,12 +28,12 @@ export interface Structure {
 
 /** A little above what the tree has; each of them is lowered when the tree allows it. */
 const LIMITS: Structure = {
-  lines: 247_200,
-  dashboardLines: 29_700,
+  lines: 246_950,
+  dashboardLines: 29_500,
   styleLines: 3_000,
   scriptLines: 9_700,
-  oneImporterPercent: 30.3,
-  oneUserPercent: 47.9,
+  oneImporterPercent: 30.1,
+  oneUserPercent: 47.8,
   calledOncePercent: 62.6,
   sharedTypeNames: 40,
 };
