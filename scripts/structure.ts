@@ -28,12 +28,12 @@ export interface Structure {
 
 /** A little above what the tree has; each of them is lowered when the tree allows it. */
 const LIMITS: Structure = {
-  lines: 248_900,
-  dashboardLines: 29_750,
+  lines: 248_800,
+  dashboardLines: 29_550,
   styleLines: 3_000,
   scriptLines: 9_700,
-  oneImporterPercent: 30.3,
-  oneUserPercent: 47.9,
+  oneImporterPercent: 30.1,
+  oneUserPercent: 47.8,
   calledOncePercent: 62.6,
   sharedTypeNames: 40,
 };

@@ -146,6 +146,8 @@ async function buildWhenOld(): Promise<void> {
     newest("../src"),
     newest("../index.html"),
     newest("../public"),
+    newest("../words"),
+    newest("../catalogue.ts"),
     newest("../parts-of-pages.ts"),
     newest("../first-words.ts"),
     newest("../theme-sheet.ts"),

@@ -1,16 +1,15 @@
 import { useWords } from "../language.tsx";
 import { Button, Loader } from "@mantine/core";
 import { IconPencil } from "@tabler/icons-react";
-import { useQuery } from "@tanstack/react-query";
 import type { AgentDetail, AgentFiles } from "dure/client";
 import { useState, type ReactNode } from "react";
-import { useParts } from "../app-parts.tsx";
 import { Problem, ToldError } from "../problem.tsx";
 import { Prose } from "../prose.tsx";
 import { AgentHistory } from "./agent-history.tsx";
 import { FileEditor } from "./agent-file-editor.tsx";
 import { AGENT_WORDS } from "words:later/agent";
 import { fileKeys, type ListedAgentFile } from "./use-agent-files.ts";
+import { useAsked } from "../asked.ts";
 
 /** Of the whole team: it is no agent's own. */
 const TEAM_FILE = "AGENTS.md";
@@ -27,11 +26,9 @@ export function AgentFilesSection({
   files: NonNullable<AgentDetail["files"]>;
 }): ReactNode {
   const words = useWords(AGENT_WORDS);
-  const { client } = useParts();
-  const read = useQuery({
-    queryKey: fileKeys(agent).files,
-    queryFn: ({ signal }) => client.agentFiles(agent).read({ signal }),
-  });
+  const read = useAsked(fileKeys(agent).files, (client, signal) =>
+    client.agentFiles(agent).read({ signal }),
+  );
   const team = shown.find(({ path }) => path === TEAM_FILE);
 
   return (

@@ -1,5 +1,5 @@
 import { Button, Loader } from "@mantine/core";
-import { useInfiniteQuery, useMutation, useQuery } from "@tanstack/react-query";
+import { useMutation } from "@tanstack/react-query";
 import type { AgentEditDetail, AgentEditEntry, AgentFiles } from "dure/client";
 import { useState, type ReactNode } from "react";
 import { actorOf } from "../actor.ts";
@@ -12,17 +12,14 @@ import { momentOf, whenOf } from "../when.ts";
 import { AGENT_WORDS } from "words:later/agent";
 import { Refusal } from "./file-refusal.tsx";
 import { fileKeys, useReadAgain } from "./use-agent-files.ts";
+import { useAsked, usePages } from "../asked.ts";
 
 /** Who changed what, and when; each text can be brought back. */
 export function AgentHistory({ agent, files }: { agent: string; files: AgentFiles }): ReactNode {
   const words = useWords(AGENT_WORDS);
-  const { client } = useParts();
-  const edits = useInfiniteQuery({
-    queryKey: fileKeys(agent).edits,
-    queryFn: ({ pageParam, signal }) => client.agentFiles(agent).edits(pageParam, { signal }),
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: ({ nextCursor }) => nextCursor ?? undefined,
-  });
+  const edits = usePages(fileKeys(agent).edits, (client, cursor, signal) =>
+    client.agentFiles(agent).edits(cursor, { signal }),
+  );
   const all = edits.data?.pages.flatMap(({ items }) => items) ?? [];
 
   return (
@@ -102,11 +99,9 @@ function EditHead({ edit }: { edit: AgentEditEntry }): ReactNode {
 function EditBody(props: { agent: string; edit: AgentEditEntry; files: AgentFiles }): ReactNode {
   const { agent, edit, files } = props;
   const words = useWords(AGENT_WORDS);
-  const { client } = useParts();
-  const detail = useQuery({
-    queryKey: [...fileKeys(agent).edits, edit.id, edit.outcome],
-    queryFn: ({ signal }) => client.agentFiles(agent).edit(edit.id, { signal }),
-  });
+  const detail = useAsked([...fileKeys(agent).edits, edit.id, edit.outcome], (client, signal) =>
+    client.agentFiles(agent).edit(edit.id, { signal }),
+  );
   if (detail.error !== null) {
     return <Problem error={detail.error} onRetry={() => void detail.refetch()} />;
   }

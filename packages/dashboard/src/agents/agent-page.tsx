@@ -1,12 +1,8 @@
-import { Button, Loader } from "@mantine/core";
 import { IconArrowLeft } from "@tabler/icons-react";
-import { useQuery } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
-import { DureError, type AgentDetail } from "dure/client";
-import { useEffect, type ReactNode } from "react";
-import { useParts } from "../app-parts.tsx";
-import { useText, useWords } from "../language.tsx";
-import { ErrorWords } from "../problem.tsx";
+import { type AgentDetail } from "dure/client";
+import { type ReactNode } from "react";
+import { useWords } from "../language.tsx";
 import { ROOM_KEYS } from "../rooms/room-data.ts";
 import { useSpeaker } from "../rooms/use-rooms.ts";
 import { AgentFacts } from "./agent-facts.tsx";
@@ -15,6 +11,8 @@ import { AGENT_WORDS } from "words:later/agent";
 import { AgentWork } from "./agent-work.tsx";
 import "./agents.css";
 import { ServerWords } from "../coded.tsx";
+import { useAsked } from "../asked.ts";
+import { usePageTitle, Unread } from "../whole-page.tsx";
 
 /** Work comes and goes; this often the page reads again, milliseconds. */
 const READ_EVERY_MS = 10_000;
@@ -22,34 +20,36 @@ const READ_EVERY_MS = 10_000;
 /** Everything about one agent: who it is, what it may do, what it does and what that costs. */
 export function AgentPage(): ReactNode {
   const words = useWords(AGENT_WORDS);
-  const { client } = useParts();
   const { who } = useSpeaker();
   const { agent: id = "" } = useParams({ strict: false });
 
-  const agent = useQuery({
-    queryKey: [...ROOM_KEYS.agents, id, who],
-    queryFn: ({ signal }) => client.rooms(who).agent(id, { signal }),
-    refetchInterval: (query) => (query.state.status === "error" ? false : READ_EVERY_MS),
-  });
+  const agent = useAsked(
+    [...ROOM_KEYS.agents, id, who],
+    (client, signal) => client.rooms(who).agent(id, { signal }),
+    {
+      refetchInterval: (query) => (query.state.status === "error" ? false : READ_EVERY_MS),
+    },
+  );
 
   if (agent.data !== undefined) return <OneAgent agent={agent.data} />;
 
-  if (agent.error === null) {
-    return (
-      <div className="center-page">
-        <Loader type="dots" role="status" aria-label={words.loading} />
-      </div>
-    );
-  }
-
-  return <Missing error={agent.error} onRetry={() => void agent.refetch()} />;
+  return (
+    <Unread
+      error={agent.error}
+      onRetry={() => void agent.refetch()}
+      words={words}
+      reading={words.loading}
+      failed={words.loadFailed}
+      to="/agents"
+    >
+      {words.toList}
+    </Unread>
+  );
 }
 
 function OneAgent({ agent }: { agent: AgentDetail }): ReactNode {
   const words = useWords(AGENT_WORDS);
-  useEffect(() => {
-    document.title = `${agent.displayName} · dure`;
-  }, [agent.displayName]);
+  usePageTitle(agent.displayName);
 
   return (
     <div className="agents page">
@@ -67,31 +67,6 @@ function OneAgent({ agent }: { agent: AgentDetail }): ReactNode {
           {agent.files !== null && <AgentFilesSection agent={agent.id} files={agent.files} />}
         </div>
       </div>
-    </div>
-  );
-}
-
-function Missing({ error, onRetry }: { error: Error; onRetry: () => void }): ReactNode {
-  const text = useText();
-  const words = useWords(AGENT_WORDS);
-  const isGone = error instanceof DureError && error.class === "not-found";
-  useEffect(() => {
-    document.title = `${isGone ? words.gone : words.loadFailed} · dure`;
-  }, [isGone, words]);
-
-  return (
-    <div className="center-page">
-      <h1>{isGone ? words.gone : words.loadFailed}</h1>
-      <p className="soft">{isGone ? words.goneHint : <ErrorWords error={error} />}</p>
-      {isGone ? (
-        <Button component={Link} to="/agents" variant="default">
-          {words.toList}
-        </Button>
-      ) : (
-        <Button variant="default" onClick={onRetry}>
-          {text.common.retry}
-        </Button>
-      )}
     </div>
   );
 }

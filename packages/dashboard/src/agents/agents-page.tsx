@@ -1,9 +1,7 @@
 import { TextInput } from "@mantine/core";
 import { IconSearch, IconUsers } from "@tabler/icons-react";
-import { useQueryClient } from "@tanstack/react-query";
-import type { DureClient, RoomAgent } from "dure/client";
-import { useEffect, useState, type ReactNode } from "react";
-import { useParts } from "../app-parts.tsx";
+import type { RoomAgent } from "dure/client";
+import { useState, type ReactNode } from "react";
 import { useText } from "../language.tsx";
 import { Problem } from "../problem.tsx";
 import { lettersOf } from "../rooms/mention.ts";
@@ -12,28 +10,17 @@ import { useAgents } from "../rooms/use-rooms.ts";
 import { Prose } from "../prose.tsx";
 import { AgentFacts } from "./agent-facts.tsx";
 import "./agents.css";
+import { usePageTitle } from "../whole-page.tsx";
+import { type NewsOf, useNews } from "../asked.ts";
 
 /** The directory: who is there, on which accounts, with how much to do, at what cost. */
 export function AgentsPage(): ReactNode {
   const text = useText();
-  const { client } = useParts();
-  const queries = useQueryClient();
   const agents = useAgents();
   const [search, setSearch] = useState("");
-  useEffect(() => {
-    document.title = `${text.agents.pageTitle} · dure`;
-  }, [text]);
+  usePageTitle(text.agents.pageTitle);
 
-  useEffect(() => {
-    const leave = new AbortController();
-    void follow(
-      client,
-      () => void queries.invalidateQueries({ queryKey: ROOM_KEYS.agents }),
-      leave.signal,
-    );
-
-    return () => leave.abort();
-  }, [client, queries]);
+  useNews(AGENT_NEWS);
 
   const all = agents.data ?? [];
   const wanted = lettersOf(search.trim());
@@ -99,18 +86,7 @@ function wordsOf({ id, displayName, service, channel, accounts }: RoomAgent): st
 }
 
 /** What changes an agent's facts: accounts, and work that begins and ends. */
-const EVENT_TYPES = ["account.*", "agent.*", "room.message", "room.heard", "room.handled"];
-
-/** Calls `read` after each news, and once the connection stands, until the signal aborts. */
-async function follow(client: DureClient, read: () => void, signal: AbortSignal): Promise<void> {
-  try {
-    for await (const _news of client.events(
-      { types: EVENT_TYPES },
-      { signal, onReset: read, onConnection: (state) => state === "connected" && read() },
-    )) {
-      read();
-    }
-  } catch {
-    // Left, or refused: the list is then as it was when the page was opened.
-  }
-}
+const AGENT_NEWS: NewsOf = {
+  key: ROOM_KEYS.agents,
+  types: ["account.*", "agent.*", "room.message", "room.heard", "room.handled"],
+};

@@ -1,17 +1,18 @@
 import { Button, NativeSelect, TextInput } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
 import { IconClipboardList, IconSearch } from "@tabler/icons-react";
-import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
+import { keepPreviousData } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { AuditEntry } from "dure/client";
-import { useEffect, useState, type ReactNode } from "react";
-import { useParts } from "../app-parts.tsx";
+import { useState, type ReactNode } from "react";
 import { useLanguage, useText } from "../language.tsx";
 import { Problem } from "../problem.tsx";
 import { useAgents } from "../rooms/use-rooms.ts";
 import { momentOf } from "../when.ts";
 import { deedOf, DEED_KINDS, endOf, pageOf, whoOf } from "./words.ts";
 import "./audit.css";
+import { usePageTitle } from "../whole-page.tsx";
+import { usePages } from "../asked.ts";
 
 /** Entries that are read at once. */
 const PAGE = 50;
@@ -27,9 +28,7 @@ export function AuditPage(): ReactNode {
   const [words, setWords] = useState("");
   const [search] = useDebouncedValue(words.trim(), REST_MS);
   const log = useAuditLog(kind, search);
-  useEffect(() => {
-    document.title = `${text.audit.pageTitle} · dure`;
-  }, [text]);
+  usePageTitle(text.audit.pageTitle);
   const isFiltered = kind !== "" || search !== "";
 
   return (
@@ -90,20 +89,16 @@ function Empty({ isFiltered }: { isFiltered: boolean }): ReactNode {
 }
 
 function useAuditLog(kind: string, search: string) {
-  const { client } = useParts();
-  return useInfiniteQuery({
-    queryKey: ["audit", kind, search],
-    queryFn: ({ signal, pageParam }) =>
-      client.audit(
-        { what: kind === "" ? undefined : `${kind}.*`, search, limit: PAGE, cursor: pageParam },
-        { signal },
-      ),
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: ({ nextCursor }) => nextCursor,
-    select: ({ pages }) => pages.flatMap(({ items }) => items),
-    placeholderData: keepPreviousData,
-    refetchInterval: (query) => (query.state.status === "error" ? false : READ_EVERY_MS),
-  });
+  const what = kind === "" ? undefined : `${kind}.*`;
+  return usePages(
+    ["audit", kind, search],
+    (client, cursor, signal) => client.audit({ what, search, limit: PAGE, cursor }, { signal }),
+    {
+      select: ({ pages }) => pages.flatMap(({ items }) => items),
+      placeholderData: keepPreviousData,
+      refetchInterval: (query) => (query.state.status === "error" ? false : READ_EVERY_MS),
+    },
+  );
 }
 
 function Entry({ entry }: { entry: AuditEntry }): ReactNode {

@@ -1,6 +1,5 @@
 import { ActionIcon, Button, Drawer, Loader } from "@mantine/core";
 import { IconLayoutSidebarRight, IconArrowUp } from "@tabler/icons-react";
-import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useParams } from "@tanstack/react-router";
 import { ulid, type DureError, type ServiceInfo, type SlotInfo } from "dure/client";
 import {
@@ -10,8 +9,7 @@ import {
   type Entry,
   type SentWith,
 } from "dure/react";
-import { useEffect, useMemo, useState, type ReactNode } from "react";
-import { useParts } from "../app-parts.tsx";
+import { useMemo, useState, type ReactNode } from "react";
 import { useLanguage, useText } from "../language.tsx";
 import { useSide, type Side } from "../side.ts";
 import { ErrorWords, type Trouble, Problem } from "../problem.tsx";
@@ -20,6 +18,8 @@ import "./chat.css";
 import { Composer } from "./composer.tsx";
 import { inLanguage } from "./service-words.ts";
 import { MessageList } from "./message-list.tsx";
+import { useAsked } from "../asked.ts";
+import { usePageTitle } from "../whole-page.tsx";
 
 /** `/chat` begins a conversation, `/chat/<session>` goes on with one. */
 export function ChatPage(): ReactNode {
@@ -34,12 +34,6 @@ export function ChatPage(): ReactNode {
       place={`chat/${session ?? ""}`}
     />
   );
-}
-
-function usePageTitle(title: string): void {
-  useEffect(() => {
-    document.title = `${title.slice(0, 60)} · dure`;
-  }, [title]);
 }
 
 /** As the list of conversations has it: the first words, or the first file. */
@@ -63,7 +57,7 @@ function Chat({ sessionId, isNew, place }: ChatProps): ReactNode {
   const begins = view.phase === "new" && view.entries.length === 0;
   const hasColumn = side.isColumn && !begins;
   const title = titleOf(view.entries.find(({ role }) => role === "user"));
-  usePageTitle(title ?? text.chat.sessions.start);
+  usePageTitle((title ?? text.chat.sessions.start).slice(0, 60));
 
   const panel = (
     <SidePanel
@@ -126,15 +120,12 @@ function useService(name: string | undefined): {
   /** They could not be read. */
   readonly trouble: Trouble | undefined;
 } {
-  const { client } = useParts();
   const {
     data = NO_SERVICES,
     isPending,
     error,
     refetch,
-  } = useQuery({
-    queryKey: ["services"],
-    queryFn: ({ signal }) => client.services({ signal }),
+  } = useAsked(["services"], (client, signal) => client.services({ signal }), {
     staleTime: 60_000,
   });
 

@@ -1,7 +1,7 @@
 import { ActionIcon, Button, TextInput } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
 import { IconEdit, IconSearch, IconTrash } from "@tabler/icons-react";
-import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query";
+import { useQueryClient, keepPreviousData } from "@tanstack/react-query";
 import { Link, useNavigate, useParams } from "@tanstack/react-router";
 import type { SessionSummary } from "dure/client";
 import { useState, type ReactNode } from "react";
@@ -9,6 +9,7 @@ import { useParts } from "../app-parts.tsx";
 import { useLanguage, useText } from "../language.tsx";
 import { useIsGone } from "../server-watch.ts";
 import { whenOf } from "../when.ts";
+import { usePages } from "../asked.ts";
 
 const PAGE = 40;
 /** The server is asked when the search has rested for this long, milliseconds. */
@@ -91,15 +92,11 @@ function More({ sessions }: { sessions: ReturnType<typeof useSessions> }): React
 }
 
 function useSessions(search: string) {
-  const { client } = useParts();
-  return useInfiniteQuery({
-    queryKey: ["sessions", search],
-    queryFn: ({ pageParam, signal }) =>
-      client.sessions({ limit: PAGE, cursor: pageParam, search }, { signal }),
-    placeholderData: (before) => before,
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: (page) => page.nextCursor ?? undefined,
-  });
+  return usePages(
+    ["sessions", search],
+    (client, cursor, signal) => client.sessions({ limit: PAGE, cursor, search }, { signal }),
+    { placeholderData: keepPreviousData },
+  );
 }
 
 function SessionRow({ session }: { session: SessionSummary }): ReactNode {

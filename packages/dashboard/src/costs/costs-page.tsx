@@ -1,10 +1,9 @@
 import { NativeSelect, TextInput } from "@mantine/core";
 import { IconCoins, IconSearch } from "@tabler/icons-react";
-import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { keepPreviousData } from "@tanstack/react-query";
 import type { CostBudget, Costs, CostSum, NamedCost } from "dure/client";
-import { useEffect, useState, type ReactNode } from "react";
+import { useState, type ReactNode } from "react";
 import { AgentLink } from "../agents/agent-link.tsx";
-import { useParts } from "../app-parts.tsx";
 import { useLanguage, useText } from "../language.tsx";
 import { Problem } from "../problem.tsx";
 import { Prose } from "../prose.tsx";
@@ -14,6 +13,8 @@ import { dayOf, moneyOf, shareOf, tokensOf } from "./sums.ts";
 import "./costs.css";
 import { Choice } from "../choice.tsx";
 import { chartDays, roundUp, type ChartDays } from "./chart-days.ts";
+import { useAsked } from "../asked.ts";
+import { usePageTitle } from "../whole-page.tsx";
 
 /** Days that can be looked back on. */
 const SPANS = [1, 7, 30, 90] as const;
@@ -23,21 +24,16 @@ const READ_EVERY_MS = 10_000;
 /** What it all costs: the budgets, and the sums by agent, service and day. */
 export function CostsPage(): ReactNode {
   const text = useText();
-  const { client } = useParts();
   const serviceName = useServiceName();
   const [days, setDays] = useState<number>(30);
   const [search, setSearch] = useState("");
 
-  const costs = useQuery({
-    queryKey: ["costs", days],
-    queryFn: ({ signal }) => client.costs(days, { signal }),
+  const costs = useAsked(["costs", days], (client, signal) => client.costs(days, { signal }), {
     refetchInterval: READ_EVERY_MS,
     placeholderData: keepPreviousData,
   });
 
-  useEffect(() => {
-    document.title = `${text.costs.pageTitle} · dure`;
-  }, [text]);
+  usePageTitle(text.costs.pageTitle);
 
   return (
     <div className="costs page narrow">

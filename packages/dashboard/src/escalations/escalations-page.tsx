@@ -1,14 +1,9 @@
 import { Button, Tabs, TextInput } from "@mantine/core";
 import { IconChecks, IconSearch } from "@tabler/icons-react";
-import {
-  useInfiniteQuery,
-  useQueryClient,
-  type UseInfiniteQueryResult,
-} from "@tanstack/react-query";
+import { useQueryClient, type UseInfiniteQueryResult } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useCallback, useEffect, useRef, useState, type ReactNode } from "react";
 import type {
-  DureClient,
   Escalation,
   EscalationAnswer,
   EscalationSeverity,
@@ -21,6 +16,8 @@ import { Problem } from "../problem.tsx";
 import { EscalationCard, type Holding } from "./escalation-card.tsx";
 import { readInboxTab } from "./inbox-tab.ts";
 import { closedOf, groupsOf } from "./order.ts";
+import { usePageTitle } from "../whole-page.tsx";
+import { usePages, type NewsOf, useNews } from "../asked.ts";
 
 /** Escalations that are read at once. */
 const PAGE = 100;
@@ -30,22 +27,12 @@ const GRAVE: readonly EscalationSeverity[] = ["critical", "high"];
 /** The one inbox: what waits for a decision, and what was decided. */
 export function EscalationsPage(): ReactNode {
   const text = useText();
-  const { client } = useParts();
-  const queries = useQueryClient();
   const navigate = useNavigate();
   const { tab = "waiting" } = useSearch({ from: "/escalations" });
   const [search, setSearch] = useState("");
-  useEffect(() => {
-    document.title = `${text.escalations.pageTitle} · dure`;
-  }, [text]);
+  usePageTitle(text.escalations.pageTitle);
 
-  useEffect(() => {
-    const leave = new AbortController();
-    const read = (): void => void queries.invalidateQueries({ queryKey: ["escalations"] });
-    void follow(client, read, leave.signal);
-
-    return () => leave.abort();
-  }, [client, queries]);
+  useNews(NEWS);
 
   return (
     <div className="inbox page narrow">
@@ -222,15 +209,12 @@ function Cards({ all, onHold }: { all: readonly Escalation[]; onHold?: Holding }
   );
 }
 
-function useInbox(
-  status: EscalationStatus | undefined,
-): UseInfiniteQueryResult<readonly Escalation[]> {
-  const { client } = useParts();
-  return useInfiniteQuery({
-    queryKey: ["escalations", "inbox", status],
-    queryFn: async ({ signal, pageParam }) => {
-      const page = await client.escalations({ status, limit: PAGE, cursor: pageParam }, { signal });
-      if (status !== "open" || pageParam !== undefined || page.nextCursor === null) return page;
+function useInbox(status: EscalationStatus | undefined) {
+  return usePages(
+    ["escalations", "inbox", status],
+    async (client, cursor, signal) => {
+      const page = await client.escalations({ status, limit: PAGE, cursor }, { signal });
+      if (status !== "open" || cursor !== undefined || page.nextCursor === null) return page;
 
       const grave = await Promise.all(
         GRAVE.map((severity) => client.escalations({ status, severity, limit: PAGE }, { signal })),
@@ -238,12 +222,12 @@ function useInbox(
 
       return { ...page, items: [...page.items, ...grave.flatMap(({ items }) => items)] };
     },
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: ({ nextCursor }) => nextCursor,
-    select: ({ pages }) => [
-      ...new Map(pages.flatMap(({ items }) => items).map((one) => [one.id, one])).values(),
-    ],
-  });
+    {
+      select: ({ pages }): readonly Escalation[] => [
+        ...new Map(pages.flatMap(({ items }) => items).map((one) => [one.id, one])).values(),
+      ],
+    },
+  );
 }
 
 /**
@@ -277,19 +261,5 @@ function matching(all: readonly Escalation[] = [], search: string): readonly Esc
   );
 }
 
-/**
- * Calls `read` after each news about escalations, and once the connection stands, until the signal
- * aborts.
- */
-async function follow(client: DureClient, read: () => void, signal: AbortSignal): Promise<void> {
-  try {
-    for await (const _news of client.events(
-      { types: ["escalation.*"] },
-      { signal, onReset: read, onConnection: (state) => state === "connected" && read() },
-    )) {
-      read();
-    }
-  } catch {
-    // Left, or refused: the list is then as it was when the page was opened.
-  }
-}
+/** What happens to escalations. */
+const NEWS: NewsOf = { key: ["escalations"], types: ["escalation.*"] };

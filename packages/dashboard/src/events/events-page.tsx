@@ -24,6 +24,7 @@ import { actorOf } from "../actor.ts";
 import { useAgents, useRoomList, useSpeaker } from "../rooms/use-rooms.ts";
 import { useServiceName } from "../service-names.ts";
 import type { EventNames } from "./names.ts";
+import { usePageTitle } from "../whole-page.tsx";
 
 /** A filter is applied when its field has rested for this long, milliseconds. */
 const REST_MS = 350;
@@ -32,9 +33,7 @@ const REST_MS = 350;
 export function EventsPage(): ReactNode {
   const text = useText();
   const names = useEventNames();
-  useEffect(() => {
-    document.title = `${text.events.pageTitle} · dure`;
-  }, [text]);
+  usePageTitle(text.events.pageTitle);
 
   return (
     <EventNamesContext value={names}>

@@ -14,8 +14,9 @@ import { excerptOf } from "./exchange.ts";
 import { useJobFilters } from "./job-filters.ts";
 import { StatusBadge } from "./status-badge.tsx";
 import { useJobList } from "./use-jobs.ts";
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useParts } from "../app-parts.tsx";
+import { useAsked } from "../asked.ts";
 
 export function JobList({ picked }: { picked: string | undefined }): ReactNode {
   const text = useText();
@@ -227,10 +228,7 @@ const READ_EVERY_MS = 10_000;
 /** Work that begins at a time; nothing where the team has none. */
 function ScheduleList(): ReactNode {
   const words = useText().jobs.schedules;
-  const { client } = useParts();
-  const schedules = useQuery({
-    queryKey: KEY,
-    queryFn: ({ signal }) => client.schedules.list({ signal }),
+  const schedules = useAsked(KEY, (client, signal) => client.schedules.list({ signal }), {
     refetchInterval: (query) => (query.state.status === "error" ? false : READ_EVERY_MS),
   });
   const { error } = schedules;

@@ -1,4 +1,4 @@
-import { Button, Loader, ActionIcon } from "@mantine/core";
+import { Button, ActionIcon } from "@mantine/core";
 import {
   IconArrowLeft,
   IconCornerDownRight,
@@ -12,60 +12,38 @@ import {
 } from "@tabler/icons-react";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { DureError, isJobOver, type Job, type JobDetail } from "dure/client";
-import { useEffect, type ReactNode, useRef, useState, type KeyboardEvent } from "react";
+import { isJobOver, type Job, type JobDetail } from "dure/client";
+import { type ReactNode, useRef, useState, type KeyboardEvent } from "react";
 import { AgentLink } from "../agents/agent-link.tsx";
 import { useParts } from "../app-parts.tsx";
 import { useLanguage, useText } from "../language.tsx";
 import { momentOf, spanOf, whenOf } from "../when.ts";
 import { excerptOf, spentOf } from "./exchange.ts";
 import { useJobFilters } from "./job-filters.ts";
-import { ErrorWords, Problem, ToldError } from "../problem.tsx";
+import { Problem, ToldError } from "../problem.tsx";
 import { StatusBadge } from "./status-badge.tsx";
 import { Transcript } from "./transcript.tsx";
 import { JOB_KEYS, useJob, useRelatives } from "./use-jobs.ts";
 import { fitHeight, isComposing } from "../chat/composer.tsx";
 import { useSpeaker } from "../rooms/use-rooms.ts";
+import { Unread, usePageTitle } from "../whole-page.tsx";
 
 export function JobView({ id }: { id: string }): ReactNode {
   const text = useText();
   const job = useJob(id);
   if (job.data !== undefined) return <OneJob job={job.data} />;
 
-  if (job.error === null) {
-    return (
-      <div className="center-page">
-        <Loader type="dots" role="status" aria-label={text.jobs.loading} />
-      </div>
-    );
-  }
-
-  return <Unread error={job.error} onRetry={() => void job.refetch()} />;
-}
-
-/** It is not there, or could not be read now. */
-function Unread({ error, onRetry }: { error: Error; onRetry: () => void }): ReactNode {
-  const text = useText();
-  const isGone = error instanceof DureError && error.class === "not-found";
-  const title = isGone ? text.jobs.gone : text.jobs.loadFailed;
-  useEffect(() => {
-    document.title = `${title} · dure`;
-  }, [title]);
-
   return (
-    <div className="center-page">
-      <h1>{title}</h1>
-      <p className="soft">{isGone ? text.jobs.goneHint : <ErrorWords error={error} />}</p>
-      {isGone ? (
-        <Button component={Link} to="/jobs" variant="default">
-          {text.jobs.toList}
-        </Button>
-      ) : (
-        <Button variant="default" onClick={onRetry}>
-          {text.common.retry}
-        </Button>
-      )}
-    </div>
+    <Unread
+      error={job.error}
+      onRetry={() => void job.refetch()}
+      words={text.jobs}
+      reading={text.jobs.loading}
+      failed={text.jobs.loadFailed}
+      to="/jobs"
+    >
+      {text.jobs.toList}
+    </Unread>
   );
 }
 
@@ -73,9 +51,7 @@ function OneJob({ job }: { job: JobDetail }): ReactNode {
   const text = useText();
   const { filters } = useJobFilters();
   const title = `${job.requesterName} → ${job.targetName}`;
-  useEffect(() => {
-    document.title = `${title} · ${excerptOf(job.topic ?? job.message).slice(0, 40)} · dure`;
-  }, [title, job.topic, job.message]);
+  usePageTitle(`${title} · ${excerptOf(job.topic ?? job.message).slice(0, 40)}`);
 
   return (
     <article className="job column wide" aria-label={title}>

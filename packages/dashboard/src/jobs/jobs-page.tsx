@@ -8,7 +8,8 @@ import "../rooms/rooms.css";
 import { JobList } from "./job-list.tsx";
 import { JobView } from "./job-view.tsx";
 import "./jobs.css";
-import { useJobNews } from "./use-jobs.ts";
+import { JOB_NEWS } from "./use-jobs.ts";
+import { useNews } from "../asked.ts";
 
 /**
  * Exchanges between agents: the list, and beside it (instead of it where there is little room) the
@@ -17,7 +18,7 @@ import { useJobNews } from "./use-jobs.ts";
 export function JobsPage(): ReactNode {
   const text = useText();
   const { id } = useParams({ strict: false });
-  useJobNews();
+  useNews(JOB_NEWS);
   useEffect(() => {
     if (id === undefined) document.title = `${text.jobs.pageTitle} · dure`;
   }, [text, id]);

@@ -1,20 +1,8 @@
-import {
-  keepPreviousData,
-  useInfiniteQuery,
-  useQuery,
-  useQueryClient,
-  type QueryClient,
-} from "@tanstack/react-query";
-import {
-  isJobOver,
-  systemClock,
-  type DureClient,
-  type Job,
-  type JobDetail,
-  type JobsFilter,
-} from "dure/client";
+import { keepPreviousData, useQueryClient, type QueryClient } from "@tanstack/react-query";
+import { isJobOver, type DureClient, type Job, type JobDetail, type JobsFilter } from "dure/client";
 import { useEffect } from "react";
 import { useParts } from "../app-parts.tsx";
+import { useAsked, usePages, type NewsOf } from "../asked.ts";
 
 export const JOB_KEYS = {
   lists: ["jobs", "list"],
@@ -26,71 +14,34 @@ export const JOB_KEYS = {
 const PAGE = 50;
 /** The list is asked again so often where the log of events is not followed, milliseconds. */
 const LIST_EVERY_MS = 15_000;
-/** News of this long are answered with one look at the list, milliseconds. */
-const GATHER_MS = 250;
 /** Jobs that one is shown to have asked for. */
 const MAX_RELATIVES = 200;
 
 /** Newest first, page by page. */
 export function useJobList(filter: Pick<JobsFilter, "status" | "agent" | "root">) {
-  const { client } = useParts();
-  return useInfiniteQuery({
-    queryKey: [...JOB_KEYS.lists, filter],
-    queryFn: ({ signal, pageParam }) =>
-      client.jobs.list({ ...filter, limit: PAGE, cursor: pageParam }, { signal }),
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: (page) => page.nextCursor ?? undefined,
-    placeholderData: keepPreviousData,
-    refetchInterval: (query) => (query.state.status === "error" ? false : LIST_EVERY_MS),
-  });
+  return usePages(
+    [...JOB_KEYS.lists, filter],
+    (client, cursor, signal) => client.jobs.list({ ...filter, limit: PAGE, cursor }, { signal }),
+    {
+      placeholderData: keepPreviousData,
+      refetchInterval: (query) => (query.state.status === "error" ? false : LIST_EVERY_MS),
+    },
+  );
 }
 
-/** Looks at the list anew whenever something happens to a job. */
-export function useJobNews(): void {
-  const { client } = useParts();
-  const queries = useQueryClient();
-
-  useEffect(() => {
-    const leave = new AbortController();
-    let gathering = false;
-
-    const look = (): void => {
-      if (gathering) return;
-      gathering = true;
-
-      systemClock.after(GATHER_MS, () => {
-        gathering = false;
-        if (!leave.signal.aborted) void queries.invalidateQueries({ queryKey: JOB_KEYS.lists });
-      });
-    };
-
-    void followAll(client, look, leave.signal);
-
-    return () => leave.abort();
-  }, [client, queries]);
-}
-
-async function followAll(client: DureClient, look: () => void, signal: AbortSignal): Promise<void> {
-  try {
-    for await (const _news of client.events(
-      { types: ["job.*"], role: "delegation" },
-      { signal, onReset: look, onConnection: (state) => state === "connected" && look() },
-    )) {
-      look();
-    }
-  } catch {
-    // Left, or refused: then the list is asked again every so often.
-  }
-}
+/** What happens to jobs. */
+export const JOB_NEWS: NewsOf = {
+  key: JOB_KEYS.lists,
+  types: ["job.*"],
+  role: "delegation",
+  gatherMs: 250,
+};
 
 /** One job, as it stands and as it goes on; also after a retry. */
 export function useJob(id: string) {
   const { client } = useParts();
   const queries = useQueryClient();
-  const job = useQuery({
-    queryKey: JOB_KEYS.one(id),
-    queryFn: ({ signal }) => client.jobs.get(id, { signal }),
-  });
+  const job = useAsked(JOB_KEYS.one(id), (client, signal) => client.jobs.get(id, { signal }));
   const hasEnded = job.data !== undefined && isJobOver(job.data.status);
 
   useEffect(() => {
@@ -130,21 +81,17 @@ export interface Relatives {
 
 /** The job that asked for this one, and those that it asked for. */
 export function useRelatives(job: JobDetail) {
-  const { client } = useParts();
-  return useQuery({
-    queryKey: JOB_KEYS.relatives(job.jobId),
-    queryFn: async ({ signal }): Promise<Relatives> => {
-      const asking =
-        job.parentJobId === null
-          ? undefined
-          : client.jobs.get(job.parentJobId, { signal }).catch(() => undefined);
+  return useAsked(JOB_KEYS.relatives(job.jobId), async (client, signal) => {
+    const asking =
+      job.parentJobId === null
+        ? undefined
+        : client.jobs.get(job.parentJobId, { signal }).catch(() => undefined);
 
-      const [parent, asked] = await Promise.all([
-        asking,
-        client.jobs.list({ parent: job.jobId, limit: MAX_RELATIVES }, { signal }),
-      ]);
+    const [parent, asked] = await Promise.all([
+      asking,
+      client.jobs.list({ parent: job.jobId, limit: MAX_RELATIVES }, { signal }),
+    ]);
 
-      return { parent, children: asked.items.toReversed() };
-    },
+    return { parent, children: asked.items.toReversed() };
   });
 }

@@ -24,6 +24,7 @@ import { ErrorWords } from "../problem.tsx";
 import { Prose } from "../prose.tsx";
 import { Link } from "@tanstack/react-router";
 import { waterfallOf } from "./waterfall.ts";
+import { useAsked } from "../asked.ts";
 
 export interface SidePanelProps {
   readonly conversation: Conversation;
@@ -194,12 +195,14 @@ function MemoryView({ sessionId, version }: { sessionId: string; version: number
 
   const allowed = me.data?.devMode === true;
 
-  const debug = useQuery({
-    queryKey: ["debug", sessionId, version],
-    queryFn: ({ signal }) => client.debug(sessionId, { signal }),
-    enabled: allowed,
-    placeholderData: (before) => before,
-  });
+  const debug = useAsked(
+    ["debug", sessionId, version],
+    (client, signal) => client.debug(sessionId, { signal }),
+    {
+      enabled: allowed,
+      placeholderData: (before) => before,
+    },
+  );
 
   if (!allowed) {
     return (

@@ -1,12 +1,11 @@
-import { useQuery } from "@tanstack/react-query";
 import { EMPTY_TURN_VIEW, turnView, type DureClient, type ToolRun } from "dure/client";
 import { useState, type ReactNode } from "react";
-import { useParts } from "../app-parts.tsx";
 import { useLanguage, useText } from "../language.tsx";
 import { ErrorWords } from "../problem.tsx";
 import { StatusMark } from "./status-mark.tsx";
 import { useServerKorean } from "../use-server-korean.ts";
 import { spanOf } from "../when.ts";
+import { useAsked } from "../asked.ts";
 
 /** The calls of tools of one turn. Of a turn that this page has not seen they are read when asked for. */
 export function ToolLines(props: {
@@ -43,12 +42,13 @@ function EarlierTools({ turnId }: { turnId: string }): ReactNode {
 
 function ReadTools({ turnId }: { turnId: string }): ReactNode {
   const text = useText();
-  const { client } = useParts();
-  const { data, error } = useQuery({
-    queryKey: ["tool-calls", turnId],
-    queryFn: ({ signal }) => readTools(client, turnId, signal),
-    staleTime: Number.POSITIVE_INFINITY,
-  });
+  const { data, error } = useAsked(
+    ["tool-calls", turnId],
+    (client, signal) => readTools(client, turnId, signal),
+    {
+      staleTime: Number.POSITIVE_INFINITY,
+    },
+  );
   if (error !== null) {
     return (
       <p className="panel-empty">

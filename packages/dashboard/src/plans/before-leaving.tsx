@@ -1,4 +1,4 @@
-import { useQuery, useMutation, useQueryClient } from "@tanstack/react-query";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
 import type { Approvals, RunDetail, RunLeaving } from "dure/client";
 import type { ReactNode } from "react";
 import { useText } from "../language.tsx";
@@ -9,6 +9,7 @@ import { useParts } from "../app-parts.tsx";
 import { Findings } from "./leaving-review.tsx";
 import { PLAN_KEYS, useMayMerge } from "./use-plans.ts";
 import { Button } from "@mantine/core";
+import { useAsked } from "../asked.ts";
 
 /** What is known of a result before it leaves its run: shown beside its files. */
 export function BeforeLeaving({ run }: { run: RunDetail }): ReactNode {
@@ -101,14 +102,15 @@ export function Gate({ run, gate }: { run: RunDetail; gate: Approvals }): ReactN
 
 /** Of the branch that the run began from. */
 export function useLeaving(run: RunDetail) {
-  const { client } = useParts();
   const commit = run.report?.commit;
-  return useQuery({
-    queryKey: PLAN_KEYS.leaving(run.id, commit ?? ""),
-    queryFn: ({ signal }) => client.plans.leaving(run.id, {}, { signal }),
-    enabled: commit !== undefined && run.cleanedAt === null,
-    staleTime: 10_000,
-  });
+  return useAsked(
+    PLAN_KEYS.leaving(run.id, commit ?? ""),
+    (client, signal) => client.plans.leaving(run.id, {}, { signal }),
+    {
+      enabled: commit !== undefined && run.cleanedAt === null,
+      staleTime: 10_000,
+    },
+  );
 }
 
 // --- approve result

@@ -22,7 +22,7 @@ import {
   type RunChoice,
   type RunMode,
 } from "dure/client";
-import { useEffect, useId, useState, type FormEvent, type ReactNode } from "react";
+import { useId, useState, type FormEvent, type ReactNode } from "react";
 import { useParts } from "../app-parts.tsx";
 import { Problem } from "../problem.tsx";
 import { CodedText } from "../coded.tsx";
@@ -38,6 +38,7 @@ import { markedOf } from "./port-order.ts";
 import { PlanProblems } from "./plan-problems.tsx";
 import { readChoice, readStart, type StartSearch } from "./run-filters.ts";
 import { useBefore, usePlanFiles } from "./use-plans.ts";
+import { usePageTitle } from "../whole-page.tsx";
 
 /** What a plan would do, before anything is done; and the button that begins it. */
 export function BeforePage(): ReactNode {
@@ -47,9 +48,7 @@ export function BeforePage(): ReactNode {
   const choice = readChoice(search);
   const source = sourceOf(plan, search);
   const before = useBefore(source, choice);
-  useEffect(() => {
-    document.title = `${text.plans.before.title({ plan })} · dure`;
-  }, [text, plan]);
+  usePageTitle(text.plans.before.title({ plan }));
 
   return (
     <div className="plans page">

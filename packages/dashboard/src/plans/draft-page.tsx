@@ -10,12 +10,12 @@ import {
 } from "@tabler/icons-react";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Link, useNavigate, useParams } from "@tanstack/react-router";
-import { DureError, type PlanDraft, type PlanProblem } from "dure/client";
-import { Suspense, useEffect, useState, type FormEvent, type ReactNode } from "react";
+import { type PlanDraft, type PlanProblem } from "dure/client";
+import { Suspense, useState, type FormEvent, type ReactNode } from "react";
 import { useParts } from "../app-parts.tsx";
-import { useLanguage, useText, useWords } from "../language.tsx";
+import { useLanguage, useWords } from "../language.tsx";
 import { lazyPart } from "../lazy-part.ts";
-import { ErrorWords, Problem } from "../problem.tsx";
+import { Problem } from "../problem.tsx";
 import { whenOf } from "../when.ts";
 import { DraftPortForm } from "./draft-port.tsx";
 import { DraftTrouble } from "./draft-trouble.tsx";
@@ -27,6 +27,7 @@ import "./plans.css";
 import { saveText } from "./save-text.ts";
 import { problemsByPort, useDraft, useDraftChange, useDraftAnswer } from "./use-drafts.ts";
 import { useMayRun } from "./use-plans.ts";
+import { Unread, usePageTitle } from "../whole-page.tsx";
 
 const FILE = "draft.yaml";
 
@@ -40,41 +41,21 @@ export function DraftPage(): ReactNode {
   const words = useWords(DRAFTS_WORDS);
   const { draft: id } = useParams({ from: "/plans/drafts/$draft" });
   const draft = useDraft(id);
-  useEffect(() => {
-    document.title = `${words.title} · dure`;
-  }, [words]);
+  usePageTitle(words.title);
 
   if (draft.data !== undefined) return <OneDraft key={id} draft={draft.data} />;
-  if (draft.error === null) {
-    return (
-      <div className="center-page">
-        <Loader type="dots" role="status" aria-label={words.title} />
-      </div>
-    );
-  }
-
-  return <NoDraft error={draft.error} onRetry={() => void draft.refetch()} />;
-}
-
-function NoDraft({ error, onRetry }: { error: Error; onRetry: () => void }): ReactNode {
-  const words = useWords(DRAFTS_WORDS);
-  const text = useText();
-  const isGone = error instanceof DureError && error.class === "not-found";
-
   return (
-    <div className="center-page">
-      <h1>{isGone ? words.gone : words.title}</h1>
-      <p className="soft">{isGone ? words.goneHint : <ErrorWords error={error} />}</p>
-      {isGone ? (
-        <Button component={Link} to="/plans" variant="default">
-          {words.toList}
-        </Button>
-      ) : (
-        <Button variant="default" onClick={onRetry}>
-          {text.common.retry}
-        </Button>
-      )}
-    </div>
+    <Unread
+      error={draft.error}
+      onRetry={() => void draft.refetch()}
+      words={words}
+      reading={words.title}
+      failed={words.title}
+      title={words.title}
+      to="/plans"
+    >
+      {words.toList}
+    </Unread>
   );
 }
 

@@ -11,7 +11,7 @@ import {
 } from "@tabler/icons-react";
 import { Link } from "@tanstack/react-router";
 import { isRunOver, PLAN_RUN_STATUSES, type ListedRun, type PlanFile } from "dure/client";
-import { useEffect, useState, type ReactNode } from "react";
+import { useState, type ReactNode } from "react";
 import { Problem } from "../problem.tsx";
 import { useLanguage, useText, useWords } from "../language.tsx";
 import { lettersOf } from "../rooms/mention.ts";
@@ -24,9 +24,11 @@ import { PlanBench } from "./plan-bench.tsx";
 import { PlanProblems } from "./plan-problems.tsx";
 import { useRunFilters } from "./run-filters.ts";
 import { Bar, RunMark } from "./status-mark.tsx";
-import { doneOf, useMayRun, usePlanFiles, useRunList, useRunListNews } from "./use-plans.ts";
+import { doneOf, useMayRun, usePlanFiles, useRunList, RUN_NEWS } from "./use-plans.ts";
 import { DRAFTS_WORDS } from "words:later/drafts";
 import { useDrafts } from "./use-drafts.ts";
+import { useNews } from "../asked.ts";
+import { usePageTitle } from "../whole-page.tsx";
 
 /** Plan files of the team, and every run of them. */
 export function PlansPage(): ReactNode {
@@ -38,10 +40,8 @@ export function PlansPage(): ReactNode {
   const hasRuns =
     filters.status !== undefined || runs.data?.pages.some(({ items }) => items.length > 0);
   const isFirst = !runs.isPending && hasRuns === true;
-  useRunListNews();
-  useEffect(() => {
-    document.title = `${text.plans.pageTitle} · dure`;
-  }, [text]);
+  useNews(RUN_NEWS);
+  usePageTitle(text.plans.pageTitle);
 
   return (
     <div className="plans page">

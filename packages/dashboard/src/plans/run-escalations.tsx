@@ -1,4 +1,4 @@
-import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { RunDetail } from "dure/client";
 import type { ReactNode } from "react";
@@ -7,6 +7,7 @@ import { EscalationCard } from "../escalations/escalation-card.tsx";
 import { useText } from "../language.tsx";
 import { keepLooks } from "./run-filters.ts";
 import { PLAN_KEYS, useReadRun } from "./use-plans.ts";
+import { useAsked } from "../asked.ts";
 
 /** Open questions that are shown at once; the inbox has them all. */
 const SHOWN = 50;
@@ -28,11 +29,9 @@ export function RunEscalations({
   const { client } = useParts();
   const decide = useDeciding(run.id);
 
-  const open = useQuery({
-    queryKey: ["escalations", "run", run.id],
-    queryFn: ({ signal }) =>
-      client.escalations({ run: run.id, status: "open", limit: SHOWN }, { signal }),
-  });
+  const open = useAsked(["escalations", "run", run.id], (client, signal) =>
+    client.escalations({ run: run.id, status: "open", limit: SHOWN }, { signal }),
+  );
 
   const items = (open.data?.items ?? []).filter(({ source }) =>
     port === undefined ? beside === undefined || source.port !== beside : source.port === port,

@@ -1,10 +1,8 @@
-import { Button, Loader } from "@mantine/core";
 import { IconPlugConnectedX, IconShieldOff } from "@tabler/icons-react";
-import { Link, useParams } from "@tanstack/react-router";
-import type { DureError, RunDetail, PlanStep } from "dure/client";
-import { useEffect, type ReactNode, useState } from "react";
+import { useParams } from "@tanstack/react-router";
+import type { RunDetail, PlanStep } from "dure/client";
+import { type ReactNode, useState } from "react";
 import { useText } from "../language.tsx";
-import { ErrorWords } from "../problem.tsx";
 import "../panel/panel.css";
 import { MergeReport } from "./merge-report.tsx";
 import "./plans.css";
@@ -16,6 +14,7 @@ import { RunPorts } from "./run-ports.tsx";
 import { useRun, useSigns } from "./use-plans.ts";
 import { TranscriptView } from "./transcript-view.tsx";
 import { Step } from "./tries.tsx";
+import { Unread, usePageTitle } from "../whole-page.tsx";
 
 /**
  * One run: how it stands, its graph, and beside it (instead of it where there is little room) the
@@ -32,40 +31,17 @@ function LoadedRun({ id }: { id: string }): ReactNode {
   const isCut = connection === "reconnecting";
   if (run !== undefined) return <OneRun run={run} isCut={isCut} />;
 
-  if (problem === undefined) {
-    return (
-      <div className="center-page">
-        <Loader type="dots" role="status" aria-label={text.plans.run.loading} />
-      </div>
-    );
-  }
-
-  return <Unread error={problem} onRetry={() => void reload()} />;
-}
-
-/** It is not there, or could not be read now. */
-function Unread({ error, onRetry }: { error: DureError; onRetry: () => void }): ReactNode {
-  const text = useText();
-  const isGone = error.class === "not-found";
-  const title = isGone ? text.plans.run.gone : text.plans.run.failed;
-  useEffect(() => {
-    document.title = `${title} · dure`;
-  }, [title]);
-
   return (
-    <div className="center-page">
-      <h1>{title}</h1>
-      <p className="soft">{isGone ? text.plans.run.goneHint : <ErrorWords error={error} />}</p>
-      {isGone ? (
-        <Button component={Link} to="/plans" variant="default">
-          {text.plans.run.toList}
-        </Button>
-      ) : (
-        <Button variant="default" onClick={onRetry}>
-          {text.common.retry}
-        </Button>
-      )}
-    </div>
+    <Unread
+      error={problem ?? null}
+      onRetry={() => void reload()}
+      words={text.plans.run}
+      reading={text.plans.run.loading}
+      failed={text.plans.run.failed}
+      to="/plans"
+    >
+      {text.plans.run.toList}
+    </Unread>
   );
 }
 
@@ -75,9 +51,9 @@ function OneRun({ run, isCut }: { run: RunDetail; isCut: boolean }): ReactNode {
   const { looks } = useRunLooks();
   const signs = useSigns(run);
   const picked = run.ports.find(({ id }) => id === port);
-  useEffect(() => {
-    document.title = `${[picked?.title, run.plan].filter(Boolean).join(" · ")} · ${text.plans.runStatuses[run.status]} · dure`;
-  }, [text, run.plan, run.status, picked?.title]);
+  usePageTitle(
+    `${[picked?.title, run.plan].filter(Boolean).join(" · ")} · ${text.plans.runStatuses[run.status]}`,
+  );
 
   return (
     <div

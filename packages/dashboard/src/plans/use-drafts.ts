@@ -1,24 +1,17 @@
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
 import type { DraftChange, PlanDraft, PlanProblem } from "dure/client";
 import { useParts } from "../app-parts.tsx";
+import { useAsked } from "../asked.ts";
 
 const LIST = ["plans", "drafts"];
 const keyOf = (id: string): readonly string[] => ["plans", "draft", id];
 
 export function useDrafts() {
-  const { client } = useParts();
-  return useQuery({
-    queryKey: LIST,
-    queryFn: ({ signal }) => client.plans.drafts.list({ signal }),
-  });
+  return useAsked(LIST, (client, signal) => client.plans.drafts.list({ signal }));
 }
 
 export function useDraft(id: string) {
-  const { client } = useParts();
-  return useQuery({
-    queryKey: keyOf(id),
-    queryFn: ({ signal }) => client.plans.drafts.get(id, { signal }),
-  });
+  return useAsked(keyOf(id), (client, signal) => client.plans.drafts.get(id, { signal }));
 }
 
 /** Changes a draft upon the version that is shown; what is shown then is what came of it. */

@@ -1,6 +1,5 @@
 import {
   keepPreviousData,
-  useInfiniteQuery,
   useMutation,
   useQueries,
   useQuery,
@@ -8,7 +7,6 @@ import {
   type QueryClient,
 } from "@tanstack/react-query";
 import {
-  systemClock,
   type CleanRequest,
   type CommentRequest,
   type DureClient,
@@ -22,10 +20,11 @@ import {
   type PlanRunStatus,
 } from "dure/client";
 import { runOf, useRun as useFollowedRun } from "dure/react";
-import { useEffect, useMemo } from "react";
+import { useMemo } from "react";
 import { meOf } from "../shell/me.ts";
 import { useParts } from "../app-parts.tsx";
 import { signOf, signsAfter, younger, type Sign, type Signs } from "./signs.ts";
+import { gathered, useAsked, usePages, type NewsOf } from "../asked.ts";
 
 export const PLAN_KEYS = {
   files: ["plans", "files"],
@@ -53,38 +52,44 @@ export const PLAN_KEYS = {
 const PAGE = 50;
 /** News of this long are answered with one look, milliseconds. */
 const GATHER_MS = 250;
+/** What happens to runs. */
+export const RUN_NEWS: NewsOf = {
+  key: PLAN_KEYS.lists,
+  types: ["run.*", "port.*", "session.start"],
+  role: "orchestration",
+  gatherMs: GATHER_MS,
+};
 /** Ports at work whose newest step is read when a run is opened; later news come by events. */
 const MAX_SEEDED = 24;
 
 export function usePlanFiles() {
-  const { client } = useParts();
-  return useQuery({
-    queryKey: PLAN_KEYS.files,
-    queryFn: ({ signal }) => client.plans.list({ signal }),
-  });
+  return useAsked(PLAN_KEYS.files, (client, signal) => client.plans.list({ signal }));
 }
 
 /** What would be done; nothing is begun. */
 export function useBefore(plan: PlanSource | undefined, choice: RunChoice) {
-  const { client } = useParts();
-  return useQuery({
-    queryKey: PLAN_KEYS.before(plan ?? { plan: "" }, choice),
-    queryFn: ({ signal }) => client.plans.dryRun({ ...plan!, ...choice }, { signal }),
-    enabled: plan !== undefined,
-    placeholderData: keepPreviousData,
-    staleTime: 0, // the file may have changed since
-  });
+  return useAsked(
+    PLAN_KEYS.before(plan ?? { plan: "" }, choice),
+    (client, signal) => client.plans.dryRun({ ...plan!, ...choice }, { signal }),
+    {
+      enabled: plan !== undefined,
+      placeholderData: keepPreviousData,
+      staleTime: 0, // the file may have changed since
+    },
+  );
 }
 
 /** What cleaning would do with each run; nothing is removed. */
 export function useCleanable(which: Pick<CleanRequest, "run" | "olderThanMs">) {
-  const { client } = useParts();
-  return useQuery({
-    queryKey: PLAN_KEYS.cleanable(which),
-    queryFn: ({ signal }) => cleanPages(client, { ...which, dryRun: true }, signal),
-    gcTime: 0, // what was safe a moment ago may not be so now
-    refetchOnWindowFocus: false,
-  });
+  return useAsked(
+    PLAN_KEYS.cleanable(which),
+    (client, signal) => cleanPages(client, { ...which, dryRun: true }, signal),
+    {
+      gcTime: 0,
+      // what was safe a moment ago may not be so now
+      refetchOnWindowFocus: false,
+    },
+  );
 }
 
 /**
@@ -132,46 +137,11 @@ async function cleanPages(
 
 /** Newest first, page by page. */
 export function useRunList(status: PlanRunStatus | undefined) {
-  const { client } = useParts();
-  return useInfiniteQuery({
-    queryKey: [...PLAN_KEYS.lists, status],
-    queryFn: ({ signal, pageParam }) =>
-      client.plans.runs({ status, limit: PAGE, cursor: pageParam }, { signal }),
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: (page) => page.nextCursor ?? undefined,
-    placeholderData: keepPreviousData,
-  });
-}
-
-/** Looks at the list anew whenever something happens to a run. */
-export function useRunListNews(): void {
-  const { client } = useParts();
-  const queries = useQueryClient();
-
-  useEffect(() => {
-    const leave = new AbortController();
-    const look = gathered(
-      () => void queries.invalidateQueries({ queryKey: PLAN_KEYS.lists }),
-      leave.signal,
-    );
-
-    void followAll(client, look, leave.signal);
-
-    return () => leave.abort();
-  }, [client, queries]);
-}
-
-async function followAll(client: DureClient, look: () => void, signal: AbortSignal): Promise<void> {
-  try {
-    for await (const _news of client.events(
-      { types: ["run.*", "port.*", "session.start"], role: "orchestration" },
-      { signal, onReset: look, onConnection: (state) => state === "connected" && look() },
-    )) {
-      look();
-    }
-  } catch {
-    // Left, or refused: the list is then as it was when the page was opened.
-  }
+  return usePages(
+    [...PLAN_KEYS.lists, status],
+    (client, cursor, signal) => client.plans.runs({ status, limit: PAGE, cursor }, { signal }),
+    { placeholderData: keepPreviousData },
+  );
 }
 
 /** One run, as it stands and as it goes on, and what its events change besides. */
@@ -205,7 +175,7 @@ function newsOf(queries: QueryClient, id: string): (event: PlatformEvent) => voi
     }
 
     changed.clear();
-  });
+  }, GATHER_MS);
 
   return (event) => {
     queries.setQueryData<Signs>(PLAN_KEYS.signs(id), (signs = {}) => signsAfter(signs, event));
@@ -215,20 +185,6 @@ function newsOf(queries: QueryClient, id: string): (event: PlatformEvent) => voi
     if (event.type === "run.end" || event.type.startsWith("merge.")) isOfMerge = true;
     if ("port" in event.data && typeof event.data.port === "string") changed.add(event.data.port);
     look();
-  };
-}
-
-/** Calls at most once per span, behind the news that asked for it. */
-function gathered(look: () => void, signal?: AbortSignal): () => void {
-  let isWaiting = false;
-  return () => {
-    if (isWaiting) return;
-    isWaiting = true;
-
-    systemClock.after(GATHER_MS, () => {
-      isWaiting = false;
-      if (signal?.aborted !== true) look();
-    });
   };
 }
 
@@ -266,39 +222,37 @@ export function useSigns(run: RunDetail): Signs {
 }
 
 export function usePort(id: string, port: string) {
-  const { client } = useParts();
-  return useQuery({
-    queryKey: PLAN_KEYS.port(id, port),
-    queryFn: ({ signal }) => client.plans.port(id, port, { signal }),
-  });
+  return useAsked(PLAN_KEYS.port(id, port), (client, signal) =>
+    client.plans.port(id, port, { signal }),
+  );
 }
 
 export function useManifest(id: string, port: string, step: number | undefined) {
-  const { client } = useParts();
-  return useQuery({
-    queryKey: PLAN_KEYS.manifest(id, port, step ?? 0),
-    queryFn: ({ signal }) => client.plans.manifest(id, port, step!, { signal }),
-    enabled: step !== undefined,
-    staleTime: Infinity,
-  });
+  return useAsked(
+    PLAN_KEYS.manifest(id, port, step ?? 0),
+    (client, signal) => client.plans.manifest(id, port, step!, { signal }),
+    {
+      enabled: step !== undefined,
+      staleTime: Infinity,
+    },
+  );
 }
 
 export function useDiff(id: string, port: string | undefined) {
-  const { client } = useParts();
-  return useQuery({
-    queryKey: PLAN_KEYS.diff(id, port ?? ""),
-    queryFn: ({ signal }) => client.plans.diff(id, port, { signal }),
-  });
+  return useAsked(PLAN_KEYS.diff(id, port ?? ""), (client, signal) =>
+    client.plans.diff(id, port, { signal }),
+  );
 }
 
 /** What people said about the work of a port; of the whole run there is none. */
 export function useComments(id: string, port: string | undefined) {
-  const { client } = useParts();
-  return useQuery({
-    queryKey: PLAN_KEYS.comments(id, port ?? ""),
-    queryFn: ({ signal }) => client.plans.comments(id, port!, { signal }),
-    enabled: port !== undefined,
-  });
+  return useAsked(
+    PLAN_KEYS.comments(id, port ?? ""),
+    (client, signal) => client.plans.comments(id, port!, { signal }),
+    {
+      enabled: port !== undefined,
+    },
+  );
 }
 
 /** Writes a comment, or takes one back; the answer is how they stand then. */

@@ -1,6 +1,6 @@
 import { Button, Loader, Textarea, TextInput } from "@mantine/core";
 import { IconArrowLeft } from "@tabler/icons-react";
-import { useMutation, useQuery } from "@tanstack/react-query";
+import { useMutation } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
 import type { ReplayableTurn, ReplayRequest, TurnReplay } from "dure/client";
 import { useEffect, useRef, useState, type FormEvent, type ReactNode } from "react";
@@ -13,20 +13,18 @@ import { useServerKorean } from "../use-server-korean.ts";
 import { spanOf } from "../when.ts";
 import { REPLAY_WORDS } from "words:later/replay";
 import "../traces/traces.css";
+import { useAsked } from "../asked.ts";
+import { usePageTitle } from "../whole-page.tsx";
 
 /** A stored turn, and beside it the same turn with another model or other prompts. */
 export function ReplayPage(): ReactNode {
   const { turn = "" } = useParams({ strict: false });
   const words = useWords(REPLAY_WORDS);
-  const { client } = useParts();
-  useEffect(() => {
-    document.title = `${words.title} · dure`;
-  }, [words]);
+  usePageTitle(words.title);
 
-  const stored = useQuery({
-    queryKey: ["replay", turn],
-    queryFn: ({ signal }) => client.replayable(turn, { signal }),
-  });
+  const stored = useAsked(["replay", turn], (client, signal) =>
+    client.replayable(turn, { signal }),
+  );
   if (stored.data !== undefined) return <Replayed key={turn} turn={stored.data} />;
 
   return (

@@ -1,16 +1,15 @@
 import { Button, NativeSelect } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
-import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { systemClock, type FoundMessage, type RoomAgent } from "dure/client";
 import { useMemo, useState, type ReactNode } from "react";
-import { useParts } from "../app-parts.tsx";
 import { useLanguage, useText, useWords } from "../language.tsx";
 import { ErrorWords } from "../problem.tsx";
 import { whenOf } from "../when.ts";
 import { plainOf } from "./mention.ts";
 import type { PageSpeaker } from "./room-data.ts";
 import { WORK_WORDS } from "words:later/work";
+import { usePages } from "../asked.ts";
 
 /** The server is asked when the search has rested for this long, milliseconds. */
 const REST_MS = 250;
@@ -101,24 +100,21 @@ function useFoundMessages(
   who: PageSpeaker,
   { search, author, days }: { search: string; author: string; days: string },
 ) {
-  const { client } = useParts();
-  return useInfiniteQuery({
-    queryKey: ["rooms", who ?? "", "found", search, author, days],
-    queryFn: ({ signal, pageParam }) =>
+  const after = days === "" ? undefined : Number(days) * DAY_MS;
+  return usePages(
+    ["rooms", who ?? "", "found", search, author, days],
+    (client, cursor, signal) =>
       client.rooms(who).search(
         search,
         {
           author: author || undefined,
-          after: days === "" ? undefined : systemClock.now() - Number(days) * DAY_MS,
-          cursor: pageParam,
+          after: after && systemClock.now() - after,
+          cursor,
         },
         { signal },
       ),
-    enabled: search !== "",
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: (page) => page.nextCursor ?? undefined,
-    staleTime: Infinity, // it is asked anew when it is written anew
-  });
+    { enabled: search !== "", staleTime: Infinity }, // it is asked anew when it is written anew
+  );
 }
 
 /** Who wrote what was found, and the reader. Those of before stay: a filter leaves one of them. */

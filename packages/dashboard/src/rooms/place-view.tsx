@@ -15,7 +15,7 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Link, useRouterState } from "@tanstack/react-router";
 import type { DureError, Room, RoomAgent, RoomMessage, Thread, Stopped } from "dure/client";
 import { useRoom } from "dure/react";
-import { useEffect, useMemo, useState, useSyncExternalStore, type ReactNode } from "react";
+import { useMemo, useState, useSyncExternalStore, type ReactNode } from "react";
 import { useParts } from "../app-parts.tsx";
 import { CodedText } from "../coded.tsx";
 import { useLanguage, useText, useWords } from "../language.tsx";
@@ -36,6 +36,7 @@ import { namesAndMore } from "./person-name.ts";
 import { useOthersHere, usePresence } from "./use-presence.ts";
 import { WORK_WORDS, type WorkWords } from "words:later/work";
 import { useAgents, useSpeaker } from "./use-rooms.ts";
+import { usePageTitle } from "../whole-page.tsx";
 
 interface PlaceViewProps {
   readonly who: PageSpeaker;
@@ -58,9 +59,7 @@ export function PlaceView(props: PlaceViewProps): ReactNode {
   const nameOf = useMemo(() => namesOf(agents.data), [agents.data]);
   const { goal, jump, forget } = useGoal(open.id);
   const panel = usePanel(side, { isBeside, onToggle: forget });
-  useEffect(() => {
-    document.title = `${open.name} · dure`;
-  }, [open.name]);
+  usePageTitle(open.name);
 
   // Who is mentioned must hear: the agents of the channel, where they are known.
   const members = channel?.members;

@@ -1,4 +1,4 @@
-import { Button, Loader, TextInput } from "@mantine/core";
+import { Button, TextInput } from "@mantine/core";
 import { IconMessageOff, IconMessages } from "@tabler/icons-react";
 import { Link, Navigate, useParams } from "@tanstack/react-router";
 import { codeOf, DureError, type Room } from "dure/client";
@@ -16,6 +16,7 @@ import type { PageSpeaker } from "./room-data.ts";
 import "./rooms.css";
 import { useRoomList, useSpeaker, useThread } from "./use-rooms.ts";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { Reading, usePageTitle } from "../whole-page.tsx";
 
 /** The place that was looked at last; `/rooms` goes back to it. */
 const LAST_PLACE = "dure-room";
@@ -24,9 +25,7 @@ const LAST_PLACE = "dure-room";
 export function RoomsPage(): ReactNode {
   const text = useText();
   const { who, asks } = useSpeaker();
-  useEffect(() => {
-    document.title = `${text.rooms.label} · dure`;
-  }, [text]);
+  usePageTitle(text.rooms.label);
 
   return asks ? <AskName /> : <Rooms key={who ?? ""} who={who} />;
 }
@@ -68,11 +67,7 @@ function Rooms({ who }: { who: PageSpeaker }): ReactNode {
 
   if (thread.error !== null && !rooms.isReading) return <Gone />; // a room of a later page is no thread
 
-  return (
-    <div className="center-page">
-      <Loader type="dots" role="status" aria-label={text.rooms.loading} />
-    </div>
-  );
+  return <Reading label={text.rooms.loading} />;
 }
 
 /** A room of the list; what is none of those is looked for among the threads. */

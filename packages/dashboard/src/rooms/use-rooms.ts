@@ -1,9 +1,10 @@
-import { useInfiniteQuery, useQuery, type UseQueryResult } from "@tanstack/react-query";
+import { useQuery, type UseQueryResult } from "@tanstack/react-query";
 import type { Escalation, Room, RoomAgent, Thread } from "dure/client";
 import { useEffect, useMemo, useSyncExternalStore } from "react";
 import { meOf } from "../shell/me.ts";
 import { useParts } from "../app-parts.tsx";
 import { ROOM_KEYS, type PageSpeaker } from "./room-data.ts";
+import { useAsked, usePages } from "../asked.ts";
 
 /** Unread marks are looked for so often where the log of events is not followed, milliseconds. */
 const LIST_EVERY_MS = 20_000;
@@ -61,15 +62,11 @@ interface RoomList {
  * thousand on, when a person asks for more.
  */
 export function useRoomList(who: PageSpeaker): RoomList {
-  const { client } = useParts();
-  const list = useInfiniteQuery({
-    queryKey: ROOM_KEYS.list(who),
-    queryFn: ({ signal, pageParam }) =>
-      client.rooms(who).list({ limit: ROOMS_PAGE, cursor: pageParam }, { signal }),
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: (page) => page.nextCursor ?? undefined,
-    refetchInterval: (query) => (query.state.status === "error" ? false : LIST_EVERY_MS),
-  });
+  const list = usePages(
+    ROOM_KEYS.list(who),
+    (client, cursor, signal) => client.rooms(who).list({ limit: ROOMS_PAGE, cursor }, { signal }),
+    { refetchInterval: (query) => (query.state.status === "error" ? false : LIST_EVERY_MS) },
+  );
 
   const {
     data,
@@ -104,31 +101,30 @@ export function useThreads(
   who: PageSpeaker,
   room: string | undefined,
 ): UseQueryResult<readonly Thread[]> {
-  const { client } = useParts();
-  return useQuery({
-    queryKey: ROOM_KEYS.threads(who, room ?? ""),
-    queryFn: ({ signal }) => client.rooms(who).threads(room ?? "", { signal, limit: MAX_THREADS }),
-    enabled: room !== undefined,
-  });
+  return useAsked(
+    ROOM_KEYS.threads(who, room ?? ""),
+    (client, signal) => client.rooms(who).threads(room ?? "", { signal, limit: MAX_THREADS }),
+    {
+      enabled: room !== undefined,
+    },
+  );
 }
 
 /** Asked for unless `id` is undefined. */
 export function useThread(who: PageSpeaker, id: string | undefined): UseQueryResult<Thread> {
-  const { client } = useParts();
-  return useQuery({
-    queryKey: ROOM_KEYS.thread(who, id ?? ""),
-    queryFn: ({ signal }) => client.rooms(who).thread(id ?? "", { signal }),
-    enabled: id !== undefined,
-    refetchInterval: (query) =>
-      query.state.data?.state === "suspended" ? SUSPENDED_EVERY_MS : false,
-  });
+  return useAsked(
+    ROOM_KEYS.thread(who, id ?? ""),
+    (client, signal) => client.rooms(who).thread(id ?? "", { signal }),
+    {
+      enabled: id !== undefined,
+      refetchInterval: (query) =>
+        query.state.data?.state === "suspended" ? SUSPENDED_EVERY_MS : false,
+    },
+  );
 }
 
 export function useAgents(enabled = true): UseQueryResult<readonly RoomAgent[]> {
-  const { client } = useParts();
-  return useQuery({
-    queryKey: ROOM_KEYS.agents,
-    queryFn: ({ signal }) => client.rooms().agents({ signal }),
+  return useAsked(ROOM_KEYS.agents, (client, signal) => client.rooms().agents({ signal }), {
     staleTime: 30_000,
     enabled,
   });
@@ -136,12 +132,13 @@ export function useAgents(enabled = true): UseQueryResult<readonly RoomAgent[]> 
 
 /** The questions that buttons of messages answer. */
 export function useEscalations(enabled: boolean): UseQueryResult<readonly Escalation[]> {
-  const { client } = useParts();
-  return useQuery({
-    queryKey: ["escalations", "rooms"],
-    queryFn: async ({ signal }) => (await client.escalations({ limit: 200 }, { signal })).items,
-    enabled,
-  });
+  return useAsked(
+    ["escalations", "rooms"],
+    async (client, signal) => (await client.escalations({ limit: 200 }, { signal })).items,
+    {
+      enabled,
+    },
+  );
 }
 
 export function useIsAdmin(): boolean {

@@ -1,4 +1,3 @@
-import { useQuery } from "@tanstack/react-query";
 import {
   useEffect,
   useRef,
@@ -19,6 +18,7 @@ import { Button } from "@mantine/core";
 import { useNavigate } from "@tanstack/react-router";
 import { useFound, type FoundThing } from "./use-found.ts";
 import "./palette.css";
+import { useAsked } from "../asked.ts";
 
 const WAITING_EVERY_MS = 20_000;
 /** The greatest number that the title shows. */
@@ -52,14 +52,15 @@ export function Attention({ first }: { first: OverPageKind | undefined }): React
 
 /** Counts what waits for a reader: open escalations, and messages that were not seen. */
 function useWaiting(): void {
-  const { client } = useParts();
   const { who, asks } = useSpeaker();
   const rooms = useRoomList(who);
-  const open = useQuery({
-    queryKey: ["escalations", "open"],
-    queryFn: ({ signal }) => client.escalations({ status: "open", limit: 100 }, { signal }),
-    refetchInterval: WAITING_EVERY_MS,
-  });
+  const open = useAsked(
+    ["escalations", "open"],
+    (client, signal) => client.escalations({ status: "open", limit: 100 }, { signal }),
+    {
+      refetchInterval: WAITING_EVERY_MS,
+    },
+  );
 
   const escalations = open.data?.items;
   const unread = who === undefined ? 0 : sumOf(rooms.data?.map((room) => room.unread ?? 0));

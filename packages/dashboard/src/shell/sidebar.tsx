@@ -15,7 +15,6 @@ import {
   IconSun,
   IconUsers,
 } from "@tabler/icons-react";
-import { useQuery } from "@tanstack/react-query";
 import { Link, useRouterState } from "@tanstack/react-router";
 import { codeOf, type Me } from "dure/client";
 import { Suspense, type ReactNode } from "react";
@@ -24,6 +23,7 @@ import { Choice } from "../choice.tsx";
 import { useLanguage, useText } from "../language.tsx";
 import { lazyPart } from "../lazy-part.ts";
 import { useRoomList, useSpeaker } from "../rooms/use-rooms.ts";
+import { useAsked } from "../asked.ts";
 
 /** In the order of the menu. */
 const PAGES = [
@@ -140,13 +140,14 @@ function Unread({ count }: { count: number }): ReactNode {
  */
 function Waiting(): ReactNode {
   const text = useText();
-  const { client } = useParts();
 
-  const open = useQuery({
-    queryKey: ["escalations", "open"],
-    queryFn: ({ signal }) => client.escalations({ status: "open", limit: 100 }, { signal }),
-    refetchInterval: WAITING_EVERY_MS,
-  });
+  const open = useAsked(
+    ["escalations", "open"],
+    (client, signal) => client.escalations({ status: "open", limit: 100 }, { signal }),
+    {
+      refetchInterval: WAITING_EVERY_MS,
+    },
+  );
 
   const count = open.data?.items.length ?? 0;
   if (count === 0) return null;

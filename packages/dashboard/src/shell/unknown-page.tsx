@@ -1,17 +1,16 @@
 import { Button } from "@mantine/core";
 import { IconMapPinQuestion } from "@tabler/icons-react";
 import { Link, useRouter, useRouterState } from "@tanstack/react-router";
-import { useEffect, type ReactNode } from "react";
+import { type ReactNode } from "react";
 import { useText } from "../language.tsx";
+import { usePageTitle } from "../whole-page.tsx";
 
 /** An address that no page has. */
 export function UnknownPage(): ReactNode {
   const words = useText().shell;
   const { history } = useRouter();
   const path = useRouterState({ select: (state) => state.location.pathname });
-  useEffect(() => {
-    document.title = `${words.unknown.pageTitle} · dure`;
-  }, [words]);
+  usePageTitle(words.unknown.pageTitle);
 
   return (
     <div className="center-page">

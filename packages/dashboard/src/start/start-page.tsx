@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { systemClock, type Costs, type Escalation, type Me } from "dure/client";
-import { memo, useDeferredValue, useEffect, type ReactNode, useId } from "react";
+import { memo, useDeferredValue, type ReactNode, useId } from "react";
 import { meOf } from "../shell/me.ts";
 import { useParts } from "../app-parts.tsx";
 import { moneyOf, tokensOf } from "../costs/sums.ts";
@@ -29,6 +29,7 @@ import { Prose } from "../prose.tsx";
 import { statusWords } from "../jobs/status-badge.tsx";
 import { excerptOf } from "../jobs/exchange.ts";
 import type { Text } from "../language.tsx";
+import { usePageTitle } from "../whole-page.tsx";
 
 /** The first page: what this is, what waits for me, what runs, what failed, what it has cost. */
 export function StartPage(): ReactNode {
@@ -51,9 +52,7 @@ const Paper = memo(function Paper({ told }: { told: ToldHere }): ReactNode {
   const isAllRead = isRead && sessions !== undefined && agents !== undefined;
   const running = isAllRead ? runningOf(told) : undefined;
   const failed = isRead ? failedOf(told, systemClock.now()) : undefined;
-  useEffect(() => {
-    document.title = `${words.pageTitle} · dure`;
-  }, [words]);
+  usePageTitle(words.pageTitle);
 
   return (
     <div className="page">

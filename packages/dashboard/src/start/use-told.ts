@@ -1,30 +1,30 @@
 import { useQuery, useQueryClient, type UseQueryResult } from "@tanstack/react-query";
-import {
-  DureError,
-  systemClock,
-  type ConnectionState,
-  type DureClient,
-  type Me,
-} from "dure/client";
-import { useEffect, useMemo } from "react";
+import { DureError, type DureClient, type Me } from "dure/client";
+import { useMemo } from "react";
 import { useParts } from "../app-parts.tsx";
 import type { Trouble } from "../problem.tsx";
 import { useSpeaker } from "../rooms/use-rooms.ts";
 import type { Told } from "./overview.ts";
+import { useNews, type NewsOf } from "../asked.ts";
 
 /** Everything is read anew so often where the log of events is not followed, milliseconds. */
 const READ_EVERY_MS = 20_000;
-/** News of this long are answered with one reading, milliseconds. */
-const GATHER_MS = 500;
 /** Read of each kind: what runs and what has failed stands among the newest. */
 const MOST = 100;
-/** What makes a box tick, or something begin, wait or fail. */
-const EVENT_TYPES = [
-  ...["turn.accepted", "turn.done", "job.*", "run.*", "session.start"],
-  ...["escalation.*", "agent.*", "room.message", "room.handled"],
-];
-
 const KEY = "start";
+/**
+ * What makes a box tick, or something begin, wait or fail. What happens between the first reads and
+ * the connection is seen with the reading of every 20 s.
+ */
+const NEWS: NewsOf = {
+  key: [KEY],
+  types: [
+    ...["turn.accepted", "turn.done", "job.*", "run.*", "session.start"],
+    ...["escalation.*", "agent.*", "room.message", "room.handled"],
+  ],
+  gatherMs: 500,
+  isReadBefore: true,
+};
 const NOTHING = { items: [] };
 
 /** What was told, and what could not be read. */
@@ -37,7 +37,7 @@ export function useTold(me: Me): ToldHere {
   const { client } = useParts();
   const { who } = useSpeaker();
   const isAdmin = me.scopes.includes("admin");
-  useNews();
+  useNews(NEWS);
 
   const escalations = useRead("escalations", NOTHING, (signal) =>
     client.escalations({ status: "open", limit: MOST }, { signal }),
@@ -141,51 +141,4 @@ async function newestJobs(client: DureClient, signal: AbortSignal) {
     client.jobs.list({ since: "48h", limit: MOST }, { signal }),
   ]);
   return [...running.items, ...newest.items.filter(({ status }) => status !== "RUNNING")];
-}
-
-/** Reads anew whenever something happens that the page tells of. */
-function useNews(): void {
-  const { client } = useParts();
-  const queries = useQueryClient();
-
-  useEffect(() => {
-    const leave = new AbortController();
-    let isGathering = false;
-
-    const look = (): void => {
-      if (isGathering) return;
-      isGathering = true;
-
-      systemClock.after(GATHER_MS, () => {
-        isGathering = false;
-        if (leave.signal.aborted) return;
-        void queries.invalidateQueries({ queryKey: [KEY] });
-      });
-    };
-
-    void follow(client, look, leave.signal);
-
-    return () => leave.abort();
-  }, [client, queries]);
-}
-
-/**
- * Until the signal aborts. The first connection is no news: all is being read then. What happens
- * between those reads and the connection is seen with the reading of every 20 s.
- */
-async function follow(client: DureClient, look: () => void, signal: AbortSignal): Promise<void> {
-  let connections = 0;
-  const onConnection = (state: ConnectionState): void => {
-    if (state === "connected" && connections++ > 0) look();
-  };
-  try {
-    for await (const _news of client.events(
-      { types: EVENT_TYPES },
-      { signal, onReset: look, onConnection },
-    )) {
-      look();
-    }
-  } catch {
-    // Left, or refused: then everything is read again every so often.
-  }
 }

@@ -1,4 +1,3 @@
-import { Button, Loader } from "@mantine/core";
 import {
   IconAlertCircle,
   IconArrowsExchange,
@@ -9,14 +8,11 @@ import {
   IconSitemap,
   type Icon,
 } from "@tabler/icons-react";
-import { useQuery } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
-import { DureError, type TraceStatus, type WorkTrace, type WorkTraceNode } from "dure/client";
-import { useEffect, type CSSProperties, type ReactNode } from "react";
+import { type TraceStatus, type WorkTrace, type WorkTraceNode } from "dure/client";
+import { type CSSProperties, type ReactNode } from "react";
 import { actorOf } from "../actor.ts";
-import { useParts } from "../app-parts.tsx";
-import { useLanguage, useText, useWords } from "../language.tsx";
-import { ErrorWords } from "../problem.tsx";
+import { useLanguage, useWords, useText } from "../language.tsx";
 import { useAgents, useSpeaker } from "../rooms/use-rooms.ts";
 import { useServerNow } from "../server-clock.ts";
 import { useServerKorean } from "../use-server-korean.ts";
@@ -24,6 +20,8 @@ import { momentOf, spanOf } from "../when.ts";
 import { TRACES_WORDS } from "words:later/traces";
 import { isUnderWay, traceRows, type TraceRow } from "./trace-rows.ts";
 import "./traces.css";
+import { useAsked } from "../asked.ts";
+import { usePageTitle, Unread } from "../whole-page.tsx";
 
 /** While something takes place the chain is read again, milliseconds. */
 const READ_EVERY_MS = 3_000;
@@ -31,29 +29,34 @@ const READ_EVERY_MS = 3_000;
 /** One chain of causes over rooms, turns, jobs and runs, as a waterfall. */
 export function TracePage(): ReactNode {
   const { id = "" } = useParams({ strict: false });
+  const text = useText();
   const words = useWords(TRACES_WORDS);
-  const { client } = useParts();
   const { who } = useSpeaker();
-  useEffect(() => {
-    document.title = `${words.title} · dure`;
-  }, [words]);
+  usePageTitle(words.title);
 
-  const trace = useQuery({
-    queryKey: ["trace", id, who],
-    queryFn: ({ signal }) => client.trace(id, { signal, asPerson: who }),
-    refetchInterval: ({ state }) =>
-      state.data?.items.some(isUnderWay) === true ? READ_EVERY_MS : false,
-  });
+  const trace = useAsked(
+    ["trace", id, who],
+    (client, signal) => client.trace(id, { signal, asPerson: who }),
+    {
+      refetchInterval: ({ state }) =>
+        state.data?.items.some(isUnderWay) === true ? READ_EVERY_MS : false,
+    },
+  );
   if (trace.data !== undefined) return <Chain trace={trace.data} />;
-  if (trace.error === null) {
-    return (
-      <div className="center-page">
-        <Loader type="dots" role="status" aria-label={words.loading} />
-      </div>
-    );
-  }
-
-  return <Missing error={trace.error} onRetry={() => void trace.refetch()} />;
+  return (
+    <Unread
+      error={trace.error}
+      onRetry={() => void trace.refetch()}
+      words={words}
+      reading={words.loading}
+      failed={words.failed}
+      goneBy={["not-found", "input"]}
+      title={words.title}
+      to="/"
+    >
+      {text.shell.nav.start}
+    </Unread>
+  );
 }
 
 function Chain({ trace }: { trace: WorkTrace }): ReactNode {
@@ -182,29 +185,6 @@ type Toned = (typeof TONES)[keyof typeof TONES][number];
 /** How a thing stands, for its colour; the words say it too. Pure. */
 function toneOf(status: Toned): string | undefined {
   return Object.entries<readonly string[]>(TONES).find(([, all]) => all.includes(status))?.[0];
-}
-
-function Missing({ error, onRetry }: { error: Error; onRetry: () => void }): ReactNode {
-  const text = useText();
-  const words = useWords(TRACES_WORDS);
-  const isGone =
-    error instanceof DureError && (error.class === "not-found" || error.class === "input");
-
-  return (
-    <div className="center-page">
-      <h1>{isGone ? words.gone : words.failed}</h1>
-      <p className="soft">{isGone ? words.goneHint : <ErrorWords error={error} />}</p>
-      {isGone ? (
-        <Button component={Link} to="/" variant="default">
-          {text.shell.nav.start}
-        </Button>
-      ) : (
-        <Button variant="default" onClick={onRetry}>
-          {text.common.retry}
-        </Button>
-      )}
-    </div>
-  );
 }
 
 // --- to place
