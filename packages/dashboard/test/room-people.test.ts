@@ -107,6 +107,11 @@ describe("a message of a channel", { timeout: 60_000 }, () => {
     await expectWellMade(opened);
     await link.click();
     await messageWith(page, "둘째 답").waitFor();
+    const above = page
+      .getByRole("log")
+      .getByRole("link", { name: "민준 @서연 아래에 답해 주세요" });
+    await above.waitFor();
+    expect(await above.getAttribute("href")).toBe(`/rooms/${encodeURIComponent(GENERAL)}#${id}`);
     await expectWellMade(opened);
   });
 

@@ -1,6 +1,7 @@
 import { Button } from "@mantine/core";
 import { IconArrowDown, IconRefresh, IconTrash } from "@tabler/icons-react";
 import { useQueryClient } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
 import { systemClock, type Room, type RoomAgent } from "dure/client";
 import type { Timeline, UsedRoom } from "dure/react";
 import {
@@ -14,10 +15,12 @@ import {
   type RefObject,
 } from "react";
 import { useParts } from "../app-parts.tsx";
+import { useAsked } from "../asked.ts";
 import { useFollowEnd } from "../follow-end.ts";
 import { useLanguage, useText, useWords } from "../language.tsx";
 import { ErrorWords } from "../problem.tsx";
 import type { Answering } from "./message-deeds.tsx";
+import { plainOf } from "./mention.ts";
 import { useMessageKeys } from "./message-keys.ts";
 import { mayWrite, MessageRow, Portrait, RoomText } from "./message-row.tsx";
 import { ROOM_KEYS, type PageSpeaker } from "./room-data.ts";
@@ -28,6 +31,8 @@ import { WORK_WORDS } from "words:later/work";
 
 /** Of the words of a message: what was handed over goes on there. */
 const THREAD_LINK = '.markdown a[href^="/rooms/"]';
+/** Characters of the message above a thread: two lines of a wide page. */
+const ABOVE_LENGTH = 240;
 /** How long the message that a link led to is lit, milliseconds. */
 const LIT_MS = 1_800;
 
@@ -46,6 +51,8 @@ interface MessageLogProps {
   readonly nameOf: (agent: string) => string;
   readonly room: Pick<UsedRoom, "older" | "newer" | "newest" | "around">;
   readonly goal: Goal | undefined;
+  /** The message that the thread goes on from; null or absent: it stands for itself. */
+  readonly above: string | null | undefined;
   readonly onJump: (message: string) => void;
   readonly onAnswer: ((answering: Answering) => void) | undefined;
   /** Shows a message in the panel. */
@@ -112,6 +119,9 @@ export function MessageLog(props: MessageLogProps): ReactNode {
         </p>
       )}
       {hasOlder && <MoreButton words={text.rooms.older} onPress={room.older} />}
+      {!hasOlder && props.above != null && (
+        <MessageAbove who={who} id={props.above} agents={agents} />
+      )}
       {messages.length === 0 && postings.length === 0 && (
         <Nothing place={place} nameOf={nameOf} channel={channel} />
       )}
@@ -133,6 +143,29 @@ export function MessageLog(props: MessageLogProps): ReactNode {
         </button>
       )}
     </div>
+  );
+}
+
+/** What a thread goes on from, short; it leads to where it stands in its channel. */
+function MessageAbove(props: {
+  readonly who: PageSpeaker;
+  readonly id: string;
+  readonly agents: readonly RoomAgent[];
+}): ReactNode {
+  const { who, id, agents } = props;
+  const { data } = useAsked(ROOM_KEYS.message(who, id), (client, signal) =>
+    client.rooms(who).message(id, { signal }),
+  );
+  if (data === undefined) return null;
+  return (
+    <Link
+      to="/rooms/$place"
+      params={{ place: data.place }}
+      hash={id}
+      className="room-older plain card small clamp"
+    >
+      <strong>{data.authorName}</strong> {plainOf(data, agents, ABOVE_LENGTH)}
+    </Link>
   );
 }
 

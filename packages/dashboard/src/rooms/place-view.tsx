@@ -75,6 +75,7 @@ export function PlaceView(props: PlaceViewProps): ReactNode {
     agents: agents.data ?? NOTHING,
     mentionable,
     nameOf,
+    above: one.id === thread?.id ? thread.below : undefined,
     goal: goal?.place === one.id ? goal : undefined,
     onJump: (message) => jump(one.id, message),
     onLeave: panel.leave,
@@ -288,6 +289,8 @@ interface TalkProps {
   readonly mentionable: readonly RoomAgent[];
   readonly nameOf: (agent: string) => string;
   readonly goal: Goal | undefined;
+  /** The message that the thread goes on from. */
+  readonly above: string | null | undefined;
   readonly onJump: (message: string) => void;
   readonly onInspect: (message: string) => void;
   readonly onLeave: () => boolean;
@@ -327,6 +330,7 @@ function Talk(props: TalkProps): ReactNode {
           nameOf={nameOf}
           room={room}
           goal={props.goal}
+          above={props.above}
           onJump={props.onJump}
           onInspect={props.onInspect}
           onLeave={() => {

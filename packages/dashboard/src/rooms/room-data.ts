@@ -16,6 +16,7 @@ export const ROOM_KEYS = {
     room,
   ],
   thread: (who: PageSpeaker, id: string): QueryKey => ["rooms", who ?? "", "threads", "one", id],
+  message: (who: PageSpeaker, id: string): QueryKey => ["rooms", who ?? "", "message", id],
   agents: ["agents"] as QueryKey,
 } as const;
 
