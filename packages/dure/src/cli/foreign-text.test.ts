@@ -232,6 +232,7 @@ const ROWS: readonly (readonly [command: string, answers: Readonly<Record<string
       "/v1/plans": {
         items: [{ name: EVIL, file: EVIL, ports: 1, problems: [PROBLEM], problemCount: 60 }],
       },
+      "/v1/runs": page(RUN),
     },
   ],
   ["plan show login", { "/v1/plans/login": VIEW }],
@@ -355,7 +356,7 @@ test("dure plan list counts all problems of a plan, also those that are not list
     problems: [PROBLEM],
     problemCount: 60,
   };
-  await using server = await startServer({ "/v1/plans": { items: [file] } });
+  await using server = await startServer({ "/v1/plans": { items: [file] }, "/v1/runs": page(RUN) });
 
   const shown = await shownBy(["plan", "list", "--url", server.url]);
 

@@ -115,7 +115,7 @@ test(
       status: "open",
       title: `shop: The result and asked changed the same lines: ${STOCK}.`,
       description: expect.stringContaining(`dure plan merge ${id} --into asked`) as string,
-      context: { files: [STOCK], target: "asked", branch: theirs.slice(0, 12) },
+      context: { files: [STOCK], into: "asked", branchAt: theirs.slice(0, 12) },
     });
     const places = question!.context["places"] as Record<string, string>;
     expect(places[STOCK]).toMatch(
@@ -135,7 +135,7 @@ test(
     await refusal(merged(id, "asked"));
     const [newer, older] = await questions(id);
     expect([newer!.status, older!.status]).toEqual(["open", "resolved"]);
-    expect(newer!.context["branch"]).toBe(later.slice(0, 12));
+    expect(newer!.context["branchAt"]).toBe(later.slice(0, 12));
 
     await dure.answerEscalation(newer!.id, { value: "take_result" });
     const outcome = await merged(id, "asked");

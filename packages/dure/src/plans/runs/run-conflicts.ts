@@ -62,7 +62,7 @@ export class RunConflicts {
     merge: ConflictingMerge,
   ): Promise<SolvedConflict | undefined> {
     const { commit, files } = conflict;
-    const [asked] = await this.#questions(merge.run, (about) => about["conflict"] === commit);
+    const [asked] = await this.#questions(merge.run, (about) => about["key"] === commit);
     if (asked?.status === "open") throw conflictAsked(merge, files, asked.id);
     const how = asked === undefined ? FIRST : wayOf(asked);
     if (how === undefined) throw conflictByHand(merge, files);
@@ -123,11 +123,11 @@ export class RunConflicts {
       title: `${run.plan.name}: ${sameLines(target, files)}`.slice(0, 300),
       description: `${description} Answer, then merge it again: ${commandOf(run, target)}`,
       context: {
-        target,
+        into: target,
         files: files.slice(0, MAX_FILES),
-        branch: ours.slice(0, 12),
-        result: theirs.slice(0, 12),
-        conflict: commit,
+        branchAt: ours.slice(0, 12),
+        resultAt: theirs.slice(0, 12),
+        key: commit,
         ...places,
         output: said,
       },
@@ -144,10 +144,10 @@ export class RunConflicts {
   }
 
   async #openAbout(run: PlanRun, target: string): Promise<readonly string[]> {
-    const questions = await this.#questions(run, (about) => about["target"] === target);
+    const questions = await this.#questions(run, (about) => about["into"] === target);
     return questions
       .filter(({ status }) => status === "open")
-      .map(({ context }) => subjectFor(run, target, String(context["conflict"])));
+      .map(({ context }) => subjectFor(run, target, String(context["key"])));
   }
 
   /** The newest first. */

@@ -6,7 +6,7 @@ import { program, type Outside, type Workshop } from "./repositories.ts";
 const HUGE = 40_000_000;
 const POINTER =
   "version https://git-lfs.github.com/spec/v1\n" +
-  `oid sha256:${"4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258daaa5e2ca24d17e2393"}\nsize 12345\n`;
+  "oid sha256:4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258daaa5e2ca24d17e2393\nsize 12345\n";
 /** Hooks that stop each git command that runs them. */
 const HOOKS = [
   "pre-commit",

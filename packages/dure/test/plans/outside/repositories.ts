@@ -30,8 +30,8 @@ export interface Asked {
 /** Where repositories are made. */
 export interface Workshop {
   readonly folder: string;
-  git(cwd: string, ...args: string[]): Promise<string>;
-  write(cwd: string, files: Readonly<Record<string, string>>): Promise<void>;
+  readonly git: (cwd: string, ...args: string[]) => Promise<string>;
+  readonly write: (cwd: string, files: Readonly<Record<string, string>>) => Promise<void>;
 }
 
 export function workshopIn(folder: string): Workshop {
@@ -91,8 +91,7 @@ const typescript: Outside = {
       "src/price.test.ts":
         'import { expect, test } from "vitest";\nimport { price } from "./price.ts";\n' +
         'test("two digits", () => expect(price(1250)).toBe("12.50"));\n',
-      ".dure/project.yaml":
-        "setup: mkdir node_modules && ln -s " + `${PACKAGES}/* ${PACKAGES}/.bin node_modules/\n`,
+      ".dure/project.yaml": `setup: mkdir node_modules && ln -s ${PACKAGES}/* ${PACKAGES}/.bin node_modules/\n`,
     });
     await symlink(PACKAGES, path.join(cwd, "node_modules"));
     const text = "export const price = (cents: number): string => (cents / 100).toFixed(2);";
