@@ -45,10 +45,10 @@ function countStatements(database: Database): Map<string, number> {
   };
   const query = database.query.bind(database);
   const transaction = database.transaction.bind(database);
-  database.query = ((statement: Statement, ...rest: never[]) => {
+  database.query = (statement: Statement, ...rest: never[]) => {
     note(statement);
     return query(statement, ...rest);
-  }) as Database["query"];
+  };
   database.transaction = (work) =>
     transaction((tx) => {
       const asked = (statement: Statement, ...rest: never[]) => {

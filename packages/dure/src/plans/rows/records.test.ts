@@ -141,11 +141,7 @@ test("tokens are counted by kind in the step, the port and the run", async () =>
   const change = { position: 0, addTokensIn, addTokensCached, addTokensOut };
   const known: StoredUse[] = [];
   await records.putAll(lease, {
-    writes: [
-      stepSigned(step.id, sign),
-      portsChanged("run_1", [change]),
-      useAdded("run_1", used),
-    ],
+    writes: [stepSigned(step.id, sign), portsChanged("run_1", [change]), useAdded("run_1", used)],
     stored: (use) => known.push(use),
   });
 
