@@ -28,7 +28,7 @@ export interface Structure {
 
 /** A little above what the tree has; each of them is lowered when the tree allows it. */
 const LIMITS: Structure = {
-  lines: 252_400,
+  lines: 252_800,
   dashboardLines: 34_300,
   styleLines: 3_000,
   scriptLines: 9_700,
