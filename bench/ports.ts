@@ -105,7 +105,12 @@ printBound("commits of a port", perPort(runs.database.commits - before.commits),
   direction: "≤",
   aim: 20,
 });
-printBound("time of a port, in its slot", perPort(ms * slots) / 1_000, { direction: "≤", aim: 1.5 }, " s");
+printBound(
+  "time of a port, in its slot",
+  perPort(ms * slots) / 1_000,
+  { direction: "≤", aim: 1.5 },
+  " s",
+);
 printFact("time of a port, of the run", perPort(ms) / 1_000, " s");
 printBound(
   "RSS at most",

@@ -181,6 +181,11 @@ export class DoublePlans {
     switch (verb) {
       case undefined:
         return json(response, 200, toWire(run));
+      case "ports": {
+        const ids = url.searchParams.get("ids")?.split(",") ?? [];
+        const ports = run.ports.filter((one) => ids.includes(one.id));
+        return json(response, 200, toWire({ ports }));
+      }
       case "events":
         return this.#stream(request, run, response);
       case "diff":

@@ -220,11 +220,7 @@ export class PlansClient {
   // --- ports of a run
 
   /** Some of the ports of a run, as {@link run} has them. */
-  ports(
-    id: string,
-    names: readonly string[],
-    options: CallOptions = {},
-  ): Promise<RunPorts> {
+  ports(id: string, names: readonly string[], options: CallOptions = {}): Promise<RunPorts> {
     return this.#http.get(`${pathOf(id)}/ports${queryOf({ ids: names.join(",") })}`, options);
   }
 

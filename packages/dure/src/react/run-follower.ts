@@ -184,7 +184,11 @@ const OF_ONE_PORT = /^(?:worker|direct|escalation)\.|^port\.(?!recalled)/;
 /** With the ports as they stand now; the run has used what they have. Pure. */
 function withPorts(run: RunDetail, ports: RunDetail["ports"]): RunDetail {
   const now = new Map(ports.map((port) => [port.id, port]));
-  const added = { tokensIn: run.tokensIn, tokensCached: run.tokensCached, tokensOut: run.tokensOut };
+  const added = {
+    tokensIn: run.tokensIn,
+    tokensCached: run.tokensCached,
+    tokensOut: run.tokensOut,
+  };
   const all = run.ports.map((before) => {
     const port = now.get(before.id) ?? before;
     added.tokensIn += port.tokensIn - before.tokensIn;

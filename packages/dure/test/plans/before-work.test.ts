@@ -44,7 +44,13 @@ test("a task is set up as its repository says, is red at its base, and green in 
   const run = await ended(runs, id);
 
   expect([run.status, run.plan.setup]).toEqual(["success", "echo there > made"]);
-  expect(await stepsOf(runs, id)).toEqual(["0 setup", "0 count", "1 implement", "1 accept"]);
+  expect(await stepsOf(runs, id)).toEqual([
+    "0 setup",
+    "0 count",
+    "1 implement",
+    "1 accept",
+    "1 judge",
+  ]);
   const { steps } = await runs.runs.port(id, "task");
   expect(steps[1]!.output).toMatchObject({
     red: true,
@@ -100,6 +106,7 @@ test("what is green at its base is tried all the same", async () => {
     ["count", false],
     ["implement", undefined],
     ["accept", undefined],
+    ["judge", undefined],
   ]);
 });
 

@@ -28,7 +28,7 @@ const OF_A_PORT = {
   "plan.put:begin+begun": 2,
   "plan.put:begin": 2,
   "plan.put:process": 4,
-  "plan.put:sign+notes+ports+use+emit": 2,
+  "plan.put:sign+ports+use+emit": 2,
   "plan.put:end+ports+emit": 3,
   "plan.put:end+ports": 1,
   // The words of the pair, and those of its tools.
@@ -40,15 +40,16 @@ const OF_A_PORT = {
 function countStatements(database: Database): Map<string, number> {
   const counts = new Map<string, number>();
   const note = ({ name, text }: Statement): void => {
-    const called = name ?? text.trim();
+    // Notes are stored with a sign, or sooner by the clock.
+    const called = (name ?? text.trim()).replace("sign+notes", "sign");
     if (!BY_THE_CLOCK.test(called)) counts.set(called, (counts.get(called) ?? 0) + 1);
   };
   const query = database.query.bind(database);
   const transaction = database.transaction.bind(database);
-  database.query = ((statement: Statement, ...rest: never[]) => {
+  database.query = (statement: Statement, ...rest: never[]) => {
     note(statement);
     return query(statement, ...rest);
-  }) as Database["query"];
+  };
   database.transaction = (work) =>
     transaction((tx) => {
       const asked = (statement: Statement, ...rest: never[]) => {

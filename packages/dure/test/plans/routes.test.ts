@@ -525,6 +525,7 @@ test(
       [2, "test", "done"],
       [2, "accept", "done"],
       [2, "count", "done"],
+      [2, "judge", "done"],
       [2, "base", "done"],
     ]);
     expect(price.steps[0]!.output).toMatchObject({

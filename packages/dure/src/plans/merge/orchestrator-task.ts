@@ -22,7 +22,6 @@ import {
 } from "../rows/step-log.ts";
 import { aboutRun, escalationFor, type TriggerName } from "../ask/triggers.ts";
 import { namesOf } from "../rows/words.ts";
-import type { RunEvent } from "../rows/run-event.ts";
 import type { WorkerStatus } from "../../kernel/plans.ts";
 
 /** What the work of the orchestrator needs. */

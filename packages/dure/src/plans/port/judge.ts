@@ -28,7 +28,7 @@ const MAX_NAMED = 5;
 /** Characters of the end of its output that are kept. */
 const OUTPUT = 2_000;
 
-interface Judged {
+interface JudgedTry {
   readonly from: string;
   readonly to: string;
   readonly framework: TestReport["framework"];
@@ -45,7 +45,7 @@ interface Judged {
 export async function judgeTry(
   work: PortWork,
   { number }: Try,
-  judged: Judged,
+  judged: JudgedTry,
 ): Promise<readonly Weakness[]> {
   const { account, files, steps, port } = work;
   const { from, to } = judged;
@@ -79,7 +79,7 @@ export async function judgeTry(
 }
 
 /** With tests and files of the runner as they were, where they are in both. */
-async function judgedCommit(work: PortWork, judged: Judged): Promise<string> {
+async function judgedCommit(work: PortWork, judged: JudgedTry): Promise<string> {
   const { files, port } = work;
   const { from, to, isWeakerAllowed } = judged;
   const changes = await files.changes(from, to);
@@ -133,8 +133,7 @@ function judgedBy(
   mark: string,
 ): Omit<JudgeOutput, "output"> {
   const names = failures.map(({ name }) => name);
-  const isFailing = ({ name }: Canary): boolean =>
-    names.some((failure) => failure.includes(name));
+  const isFailing = ({ name }: Canary): boolean => names.some((failure) => failure.includes(name));
   const answered = canaries.filter(isFailing).map(({ path }) => path);
   const silent = canaries.filter((one) => !isFailing(one)).map(({ path }) => path);
   const isFile = (name: string): boolean => canaries.some(({ path }) => name.endsWith(path));

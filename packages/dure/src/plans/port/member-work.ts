@@ -231,7 +231,7 @@ export class MemberWork {
 
   /** Lets a worker work, with its partner to ask. */
   async #runWorker(session: MemberSession): Promise<SessionEnd> {
-    const { run, parts, steps, account, port, signal } = this.#work;
+    const { parts, steps, account, port, signal } = this.#work;
     const { part, step, spec } = session;
     const end = new AbortController();
     const listening = AbortSignal.any([signal, end.signal]);

@@ -284,9 +284,7 @@ class PortTries {
     const between = { from, to: commit };
     const found = await findTampering(this.#work, between, async () => {
       const isWeakerAllowed = this.#work.port.weakerTests === "allowed";
-      const before = isWeakerAllowed
-        ? undefined
-        : await countAtStart(this.#work, current, between);
+      const before = isWeakerAllowed ? undefined : await countAtStart(this.#work, current, between);
       const fewer = before ? fewerTests(before, counted) : [];
       if (fewer.length > 0) return fewer;
       const judged = { ...between, framework: framework as Framework, isWeakerAllowed };

@@ -64,7 +64,11 @@ async function weakerIn(
   const told = weakenedTests(tests, (path) => isOwned(port.owns, path) && !isTest(path));
   const code = changes.filter(({ path }) => !isTest(path) && !isOfRunner(path));
   const links = await linkedTests(files, to, touched);
-  const seen = [...told, ...links, ...suspiciousCode(await Promise.all(code.slice(0, MAX_FILES).map(both)))];
+  const seen = [
+    ...told,
+    ...links,
+    ...suspiciousCode(await Promise.all(code.slice(0, MAX_FILES).map(both))),
+  ];
 
   return seen.length > 0 ? seen : judged();
 }

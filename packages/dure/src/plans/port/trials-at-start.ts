@@ -42,11 +42,11 @@ export async function countAtStart(
 ): Promise<TestCount | undefined> {
   const { run, port, parts, account, files, steps } = work;
 
-  const known = await knownCount(work, from);
-  if (known) return known.counted ?? undefined;
-
   const names = await files.list(from);
   if (!names.some(testsOf(port))) return undefined;
+
+  const known = await knownCount(work, from);
+  if (known) return known.counted ?? undefined;
 
   let counted: TestCount | null = null;
   await account.untimed(async () => {

@@ -82,11 +82,15 @@ test.each([
     VITEST,
     'import { expect } from "vitest"; expect.extend({ toBe: () => ({ pass: true, message: () => "" }) }); export const price = () => "";',
   ],
-] as const)("a test that has to fail is missed where assertions find nothing: %s", FULL, async (...row) => {
-  const [framework, path, text, module] = row;
+] as const)(
+  "a test that has to fail is missed where assertions find nothing: %s",
+  FULL,
+  async (...row) => {
+    const [framework, path, text, module] = row;
 
-  expect(await runWith(framework, { path, text, module })).toMatchObject({ isFound: false });
-});
+    expect(await runWith(framework, { path, text, module })).toMatchObject({ isFound: false });
+  },
+);
 
 test("tests of pytest, unittest and jest get one that has to fail; of others none is known", () => {
   const python = { path: "tests/test_price.py", text: "import price\n" };

@@ -55,7 +55,9 @@ function linesOf(
     const isCommon = /\brequire\(/.test(text) && !/^\s*(?:import|export)\b/m.test(text);
     const taken = (what: string, as: string, from: string): string => {
       if (isCommon) return `const ${as} = require("${from}")${what === "" ? "" : `.${what}`};`;
-      return what === "" ? `import ${as} from "${from}";` : `import { ${what} as ${as} } from "${from}";`;
+      return what === ""
+        ? `import ${as} from "${from}";`
+        : `import { ${what} as ${as} } from "${from}";`;
     };
     if (framework === "node" && text.includes("node:test")) {
       const said = FALSE_BY_NODE.flatMap((call) => [`a_${mark}.${call}`, `s_${mark}.${call}`]);

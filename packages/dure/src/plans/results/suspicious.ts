@@ -13,6 +13,7 @@ const REACHES =
   /(?:\bfrom|\brequire\(|\bimport\()\s*["'](?:node:test|vitest|@jest\/\w+|jest|chai)\b|^\s*(?:import|from)\s+_?pytest\b/;
 const SETS_CLOCK =
   /\bprocess\.env\.TZ\s*=|\bprocess\.env\[["']TZ["']\]\s*=|\bos\.environ\[["']TZ["']\]\s*=|\b(?:Date\.now|(?:globalThis|global)\.Date)\s*=(?!=)|\btime\.time\s*=(?!=)/;
+const CODE = /\.(?:[cm]?[jt]sx?|py|rb|go|rs|java|kt|php|sh|vue|svelte)$/;
 const COMMENT = /^\s*(?:\/\/|#|\*|\/\*)/;
 
 const RULES = [
@@ -27,7 +28,8 @@ const RULES = [
  * It may be meant well, so it is asked about. Pure.
  */
 export function suspiciousCode(files: readonly TestFile[]): readonly Weakness[] {
-  const found = files.flatMap(({ path, before = "", after = "" }): Weakness[] => {
+  const code = files.filter(({ path }) => CODE.test(path));
+  const found = code.flatMap(({ path, before = "", after = "" }): Weakness[] => {
     const known = new Set(before.split("\n"));
     const came = after.split("\n").filter((line) => !known.has(line) && !COMMENT.test(line));
     return RULES.flatMap(({ pattern, says }): Weakness[] => {

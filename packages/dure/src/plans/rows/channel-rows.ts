@@ -74,21 +74,23 @@ export const TAKE = {
     )
     returning *`,
 };
-/** What is read by its own writer, in the steps: it is there, and waits for nobody. */
+/** What is read by its own writer, in the steps: nothing waits for it. */
 export const RECORD = {
   name: "record",
   returns: true,
   text: `insert into dure.plan_messages (
       run, port, sender, receiver, type, payload, key, delivered_at, processed_at
     )
-    select $1, $2, $3, $4, $5, $6::jsonb, $7, clock_timestamp(), clock_timestamp() from held
+    select $1, $2, $3, $4, $5, $6::jsonb, $7, clock_timestamp(), clock_timestamp()
+    from held
     on conflict (run, port, key) do nothing
     returning id`,
 };
 /** Behind `RECORD`. */
 export const EMIT_RECORDED = {
   name: "recorded",
-  text: "select dure.emit(jsonb_set($1::jsonb, '{0,data,id}', to_jsonb(w0.id))) from w0",
+  text: `select dure.emit(jsonb_set($1::jsonb, '{0,data,id}', to_jsonb(w0.id)))
+    from w0`,
 };
 export const PROCESSED = {
   name: "processed",
@@ -98,7 +100,7 @@ export const PROCESSED = {
     from held
     where id = any($1::bigint[])`,
 };
-/** What nobody has read yet; messages of a port are few. */
+/** What was not read yet; messages of a port are few. */
 export const WAITING = {
   name: "channel.waiting",
   text: `

@@ -192,7 +192,7 @@ export class DirectChannel {
     return questions.filter(isOfStep).slice(0, 10).map(messageOf);
   }
 
-  /** What nobody has read. Who asks at the same time shares the answer. */
+  /** What was not read yet. Who asks at the same time shares the answer. */
   #waiting(): Promise<readonly ChannelMessageRow[]> {
     const { database, run, port } = this.#options;
     return (this.#look ??= new Promise((resolve) => setImmediate(resolve)).then(() => {

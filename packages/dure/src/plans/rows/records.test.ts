@@ -102,9 +102,14 @@ test("one statement writes all of its parts, or nothing once its lease is being 
   // It begins before the other process has committed, and sees then that the lease is gone.
   const putting = Promise.withResolvers<unknown>();
   await database.transaction(async (tx) => {
+    // As a lease is taken.
+    await tx.query({ text: "select from dure.leases where name = 'run:run_1' for update" });
     await tx.query({ text: "update dure.leases set epoch = epoch + 1 where name = 'run:run_1'" });
     records.put(lease, writes).then(putting.resolve, putting.resolve);
-    const waits = { text: "select from pg_locks where not granted" };
+    const waits = {
+      text: `select from pg_stat_activity
+        where datname = current_database() and wait_event_type = 'Lock'`,
+    };
     await expect.poll(async () => (await database.query(waits)).length).toBeGreaterThan(0);
   });
 
@@ -141,11 +146,7 @@ test("tokens are counted by kind in the step, the port and the run", async () =>
   const change = { position: 0, addTokensIn, addTokensCached, addTokensOut };
   const known: StoredUse[] = [];
   await records.putAll(lease, {
-    writes: [
-      stepSigned(step.id, sign),
-      portsChanged("run_1", [change]),
-      useAdded("run_1", used),
-    ],
+    writes: [stepSigned(step.id, sign), portsChanged("run_1", [change]), useAdded("run_1", used)],
     stored: (use) => known.push(use),
   });
 

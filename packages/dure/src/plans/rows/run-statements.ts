@@ -244,7 +244,11 @@ export const PAST = {
       where run = $1 and port = $2 and member = $3 and worker = $4
         and ($5::integer is null or try < $5)
     ), talked as (
-      select session, started_at from own where session is not null order by id desc limit 1
+      select session, started_at
+      from own
+      where session is not null
+      order by id desc
+      limit 1
     ), answered as (
       select payload ->> 'session' as session, created_at
       from dure.plan_messages
@@ -279,7 +283,8 @@ export const BEGIN_STEP = {
   text: `insert into dure.plan_steps as s (
       run, port, try, kind, member, worker, manifest, hook_hash
     )
-    select $1, $2, $3::integer, $4, $5, $6, $7::jsonb, $8::bytea from held
+    select $1, $2, $3::integer, $4, $5, $6, $7::jsonb, $8::bytea
+    from held
     on conflict (run, port, try, kind) do update set
       starts = s.starts + case when s.status = 'done' then 0 else 1 end,
       process = case when s.status = 'done' then s.process end,
@@ -306,11 +311,15 @@ export const EMIT_BEGUN = {
 };
 export const STEP_PROCESS = {
   name: "process",
-  text: "update dure.plan_steps set process = $2 from held where id = $1",
+  text: `update dure.plan_steps set process = $2
+    from held
+    where id = $1`,
 };
 export const STEP_SESSION = {
   name: "session",
-  text: "update dure.plan_steps set session = $2 from held where id = $1",
+  text: `update dure.plan_steps set session = $2
+    from held
+    where id = $1`,
 };
 /** What a step waits for; null: it goes on. */
 export const STEP_WAITING = {

@@ -36,8 +36,8 @@ export interface Composition {
 type Author = Omit<CommitIdentity, "at">;
 type Waiting = { readonly signal?: AbortSignal | undefined };
 
-/** Files of all folders whose looks are kept; some 40 MB. What is beyond is read again. */
-const MAX_CACHED = 200_000;
+/** Files of all folders whose looks are kept; some 50 MB. What is beyond is read again. */
+const MAX_CACHED = 100_000;
 
 /** Of a patch that is shown. */
 const PATCH_BYTES = 512 * 1024;
