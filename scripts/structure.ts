@@ -28,14 +28,14 @@ export interface Structure {
 
 /** A little above what the tree has; each of them is lowered when the tree allows it. */
 const LIMITS: Structure = {
-  lines: 246_950,
-  dashboardLines: 29_500,
+  lines: 246_900,
+  dashboardLines: 29_450,
   styleLines: 3_000,
   scriptLines: 9_700,
   oneImporterPercent: 30.1,
   oneUserPercent: 47.8,
   calledOncePercent: 62.6,
-  sharedTypeNames: 40,
+  sharedTypeNames: 39,
 };
 
 const SOURCE = /^packages\/[^/]+\/src\/.*\.(?:tsx?|css)$/;
