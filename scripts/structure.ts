@@ -29,13 +29,13 @@ export interface Structure {
 /** A little above what the tree has; each of them is lowered when the tree allows it. */
 const LIMITS: Structure = {
   lines: 249_000,
-  dashboardLines: 29_550,
+  dashboardLines: 29_500,
   styleLines: 3_000,
   scriptLines: 9_700,
   oneImporterPercent: 30.1,
   oneUserPercent: 47.8,
   calledOncePercent: 62.6,
-  sharedTypeNames: 40,
+  sharedTypeNames: 39,
 };
 
 const SOURCE = /^packages\/[^/]+\/src\/.*\.(?:tsx?|css)$/;

@@ -13,7 +13,7 @@ const SMALL = new RegExp(
   [
     "@tabler",
     "dure/src/kernel/(jobs|plans|escalation)\\.",
-    "src/(when|asked|whole-page|facts|fact-words|side|coded|prose|use-server-korean)\\.",
+    "src/(when|asked|use-address|whole-page|facts|fact-words|side|coded|prose|use-server-korean)\\.",
     "src/(costs/sums|escalations/order|escalations/escalation-title|jobs/status-badge|jobs/exchange)\\.",
   ].join("|"),
 );

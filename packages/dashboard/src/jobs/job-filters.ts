@@ -1,4 +1,3 @@
-import { useNavigate, useSearch } from "@tanstack/react-router";
 import { JOB_STATUSES, type JobStatus } from "dure/client";
 
 /**
@@ -21,28 +20,6 @@ export function readJobFilters(search: Record<string, unknown>): JobFilters {
     agent: textOf(agent),
     root: textOf(root),
     q: textOf(q),
-  };
-}
-
-/**
- * The filters in force; `set` changes some of them, and empty text takes one away. Going back
- * leaves the page: a filter is no step of its own.
- */
-export function useJobFilters(): {
-  filters: JobFilters;
-  set: (change: { readonly [Name in keyof JobFilters]?: string }) => void;
-} {
-  const filters = readJobFilters(useSearch({ strict: false }));
-  const navigate = useNavigate();
-
-  return {
-    filters,
-    set: (change) =>
-      void navigate({
-        to: ".",
-        search: (before: Record<string, unknown>) => readJobFilters({ ...before, ...change }),
-        replace: true,
-      }),
   };
 }
 

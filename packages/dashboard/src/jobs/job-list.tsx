@@ -11,16 +11,17 @@ import { Problem } from "../problem.tsx";
 import { Prose } from "../prose.tsx";
 import { AskJob } from "./ask-job.tsx";
 import { excerptOf } from "./exchange.ts";
-import { useJobFilters } from "./job-filters.ts";
+import { readJobFilters } from "./job-filters.ts";
 import { StatusBadge } from "./status-badge.tsx";
 import { useJobList } from "./use-jobs.ts";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useParts } from "../app-parts.tsx";
 import { useAsked } from "../asked.ts";
+import { useAddress } from "../use-address.ts";
 
 export function JobList({ picked }: { picked: string | undefined }): ReactNode {
   const text = useText();
-  const { filters, set } = useJobFilters();
+  const { chosen: filters, set } = useAddress(readJobFilters);
   const { status, agent, root } = filters;
   const [search, setSearch] = useState(filters.q ?? "");
   const jobs = useJobList({ status, agent, root });
@@ -87,7 +88,7 @@ function Filters({
   onSearch: (search: string) => void;
 }): ReactNode {
   const words = useText().jobs;
-  const { filters, set } = useJobFilters();
+  const { chosen: filters, set } = useAddress(readJobFilters);
   const agents = useAgents().data ?? [];
 
   const write = (q: string): void => {
@@ -159,7 +160,7 @@ function useSearchOn(
 
 function JobRow({ job, isPicked }: { job: Job; isPicked: boolean }): ReactNode {
   const { text, language } = useLanguage();
-  const { filters } = useJobFilters();
+  const { chosen: filters } = useAddress(readJobFilters);
 
   return (
     <li>

@@ -19,7 +19,7 @@ import { useParts } from "../app-parts.tsx";
 import { useLanguage, useText } from "../language.tsx";
 import { momentOf, spanOf, whenOf } from "../when.ts";
 import { excerptOf, spentOf } from "./exchange.ts";
-import { useJobFilters } from "./job-filters.ts";
+import { readJobFilters } from "./job-filters.ts";
 import { Problem, ToldError } from "../problem.tsx";
 import { StatusBadge } from "./status-badge.tsx";
 import { Transcript } from "./transcript.tsx";
@@ -27,6 +27,7 @@ import { JOB_KEYS, useJob, useRelatives } from "./use-jobs.ts";
 import { fitHeight, isComposing } from "../chat/composer.tsx";
 import { useSpeaker } from "../rooms/use-rooms.ts";
 import { Unread, usePageTitle } from "../whole-page.tsx";
+import { useAddress } from "../use-address.ts";
 
 export function JobView({ id }: { id: string }): ReactNode {
   const text = useText();
@@ -49,7 +50,7 @@ export function JobView({ id }: { id: string }): ReactNode {
 
 function OneJob({ job }: { job: JobDetail }): ReactNode {
   const text = useText();
-  const { filters } = useJobFilters();
+  const { chosen: filters } = useAddress(readJobFilters);
   const title = `${job.requesterName} → ${job.targetName}`;
   usePageTitle(`${title} · ${excerptOf(job.topic ?? job.message).slice(0, 40)}`);
 
@@ -174,7 +175,7 @@ function Facts({ job }: { job: JobDetail }): ReactNode {
 /** Where it came from and what came of it: jobs that asked for it, and those that it asked for. */
 function Relatives({ job }: { job: JobDetail }): ReactNode {
   const text = useText();
-  const { filters } = useJobFilters();
+  const { chosen: filters } = useAddress(readJobFilters);
   const relatives = useRelatives(job);
   const { parent, children = [] } = relatives.data ?? {};
   return (
@@ -221,7 +222,7 @@ function Relatives({ job }: { job: JobDetail }): ReactNode {
 
 function RelativeLink({ job, words }: { job: Job; words: string }): ReactNode {
   const { language } = useLanguage();
-  const { filters } = useJobFilters();
+  const { chosen: filters } = useAddress(readJobFilters);
 
   return (
     <span className="cluster baseline">

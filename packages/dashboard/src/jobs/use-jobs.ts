@@ -1,5 +1,5 @@
 import { keepPreviousData, useQueryClient, type QueryClient } from "@tanstack/react-query";
-import { isJobOver, type DureClient, type Job, type JobDetail, type JobsFilter } from "dure/client";
+import { isJobOver, type DureClient, type JobDetail, type JobsFilter } from "dure/client";
 import { useEffect } from "react";
 import { useParts } from "../app-parts.tsx";
 import { useAsked, usePages, type NewsOf } from "../asked.ts";
@@ -72,11 +72,6 @@ async function followOne(
   } catch {
     // Left, or refused: the query itself says why.
   }
-}
-
-export interface Relatives {
-  readonly parent: Job | undefined;
-  readonly children: readonly Job[];
 }
 
 /** The job that asked for this one, and those that it asked for. */

@@ -22,19 +22,20 @@ import { BecauseLine } from "./because-words.tsx";
 import { CleanRuns } from "./clean-runs.tsx";
 import { PlanBench } from "./plan-bench.tsx";
 import { PlanProblems } from "./plan-problems.tsx";
-import { useRunFilters } from "./run-filters.ts";
+import { readRunFilters } from "./run-filters.ts";
 import { Bar, RunMark } from "./status-mark.tsx";
 import { doneOf, useMayRun, usePlanFiles, useRunList, RUN_NEWS } from "./use-plans.ts";
 import { DRAFTS_WORDS } from "words:later/drafts";
 import { useDrafts } from "./use-drafts.ts";
 import { useNews } from "../asked.ts";
 import { usePageTitle } from "../whole-page.tsx";
+import { useAddress } from "../use-address.ts";
 
 /** Plan files of the team, and every run of them. */
 export function PlansPage(): ReactNode {
   const text = useText();
   const files = usePlanFiles();
-  const { filters } = useRunFilters();
+  const { chosen: filters } = useAddress(readRunFilters);
   const runs = useRunList(filters.status);
   // What goes on is looked at more often than what could be begun.
   const hasRuns =
@@ -189,7 +190,7 @@ function FileRow({ file }: { file: PlanFile }): ReactNode {
 
 function Runs(): ReactNode {
   const text = useText();
-  const { filters } = useRunFilters();
+  const { chosen: filters } = useAddress(readRunFilters);
   const [search, setSearch] = useState(filters.q ?? "");
   const runs = useRunList(filters.status);
   const [isCleaning, setCleaning] = useState(false);
@@ -263,7 +264,7 @@ function RunFilters({
   children: ReactNode;
 }): ReactNode {
   const text = useText();
-  const { filters, set } = useRunFilters();
+  const { chosen: filters, set } = useAddress(readRunFilters);
 
   const write = (q: string): void => {
     onSearch(q);

@@ -19,7 +19,7 @@ import { DiffView } from "./diff-view.tsx";
 import { PairChannel } from "./pair-channel.tsx";
 import { PortActions } from "./port-actions.tsx";
 import { Waiting } from "./port-state.tsx";
-import { keepLooks, PORT_TABS, useRunLooks, type PortTab } from "./run-filters.ts";
+import { keepLooks, PORT_TABS, readRunLooks, type PortTab } from "./run-filters.ts";
 import { RunEscalations } from "./run-escalations.tsx";
 import { ScopeView } from "./scope-view.tsx";
 import { signOf, stalledFor, tryOf, waitsOf, younger, type Sign, type StalledOn } from "./signs.ts";
@@ -29,6 +29,7 @@ import { Tries } from "./tries.tsx";
 import { useServerNow } from "../server-clock.ts";
 import { usePort, useManifest } from "./use-plans.ts";
 import { ServerWords } from "../coded.tsx";
+import { useAddress } from "../use-address.ts";
 
 /** One port: what it is to do, what it does now, and all that was tried. */
 export function PortPanel({
@@ -102,7 +103,7 @@ function OnePort({
 }): ReactNode {
   const text = useText();
   const words = text.plans.port;
-  const { looks, set } = useRunLooks();
+  const { chosen: looks, set } = useAddress(readRunLooks);
   const newest = younger(sign, signOf(port.steps));
   const tab = looks.tab ?? "tries";
 

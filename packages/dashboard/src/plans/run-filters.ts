@@ -1,4 +1,3 @@
-import { useNavigate, useSearch } from "@tanstack/react-router";
 import { PLAN_RUN_STATUSES, type PlanRunStatus, type RunChoice } from "dure/client";
 
 /** What is shown, and how. It stands in the address, so that a reload and a link show the same. */
@@ -73,46 +72,6 @@ export function readChoice({ only, from, repository, base }: StartSearch): RunCh
 
 function wordOf(value: unknown): string | undefined {
   return typeof value === "string" && value !== "" ? value : undefined;
-}
-
-/**
- * The filters in force; `set` changes some of them, and empty text takes one away. No filter is a
- * step to go back to.
- */
-export function useRunFilters(): {
-  filters: RunFilters;
-  set: (change: { readonly [Name in keyof RunFilters]?: string }) => void;
-} {
-  const filters = readRunFilters(useSearch({ strict: false }));
-  const navigate = useNavigate();
-
-  return {
-    filters,
-    set: (change) =>
-      void navigate({
-        to: ".",
-        search: (before: Record<string, unknown>) => readRunFilters({ ...before, ...change }),
-        replace: true,
-      }),
-  };
-}
-
-export function useRunLooks(): {
-  looks: RunLooks;
-  set: (change: { readonly [Name in keyof RunLooks]?: string }) => void;
-} {
-  const looks = readRunLooks(useSearch({ strict: false }));
-  const navigate = useNavigate();
-
-  return {
-    looks,
-    set: (change) =>
-      void navigate({
-        to: ".",
-        search: (before: Record<string, unknown>) => readRunLooks({ ...before, ...change }),
-        replace: true,
-      }),
-  };
 }
 
 /** Going from port to port of a run keeps how it is looked at. */

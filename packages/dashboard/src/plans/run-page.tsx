@@ -8,13 +8,14 @@ import { MergeReport } from "./merge-report.tsx";
 import "./plans.css";
 import { PortPanel } from "./port-panel.tsx";
 import { RunEscalations } from "./run-escalations.tsx";
-import { useRunLooks, type RunLooks } from "./run-filters.ts";
+import { readRunLooks, type RunLooks } from "./run-filters.ts";
 import { RunHead } from "./run-head.tsx";
 import { RunPorts } from "./run-ports.tsx";
 import { useRun, useSigns } from "./use-plans.ts";
 import { TranscriptView } from "./transcript-view.tsx";
 import { Step } from "./tries.tsx";
 import { Unread, usePageTitle } from "../whole-page.tsx";
+import { useAddress } from "../use-address.ts";
 
 /**
  * One run: how it stands, its graph, and beside it (instead of it where there is little room) the
@@ -48,7 +49,7 @@ function LoadedRun({ id }: { id: string }): ReactNode {
 function OneRun({ run, isCut }: { run: RunDetail; isCut: boolean }): ReactNode {
   const text = useText();
   const { port } = useParams({ strict: false });
-  const { looks } = useRunLooks();
+  const { chosen: looks } = useAddress(readRunLooks);
   const signs = useSigns(run);
   const picked = run.ports.find(({ id }) => id === port);
   usePageTitle(

@@ -8,11 +8,12 @@ import { useText } from "../language.tsx";
 import { lazyPart } from "../lazy-part.ts";
 import { lettersOf } from "../rooms/mention.ts";
 import { BecauseLine } from "./because-words.tsx";
-import { keepLooks, useRunLooks } from "./run-filters.ts";
+import { keepLooks, readRunLooks } from "./run-filters.ts";
 import { criticalPathOf, levelsOf, markedOf, MAX_GRAPH } from "./port-order.ts";
 import { Critical, PortState } from "./port-state.tsx";
 import type { Sign, Signs } from "./signs.ts";
 import { PortMark, toneOf } from "./status-mark.tsx";
+import { useAddress } from "../use-address.ts";
 
 const PortGraph = lazyPart("port-graph", async () => (await import("./port-graph.tsx")).PortGraph);
 
@@ -31,7 +32,7 @@ export function RunPorts({
 }): ReactNode {
   const text = useText();
   const words = text.plans.run;
-  const { looks, set } = useRunLooks();
+  const { chosen: looks, set } = useAddress(readRunLooks);
   const isWide = useMediaQuery("(min-width: 48em)", true, { getInitialValueInEffect: false });
   const isTooMany = run.ports.length > MAX_GRAPH;
   const view = isTooMany ? "list" : (looks.view ?? (isWide ? "graph" : "list"));
