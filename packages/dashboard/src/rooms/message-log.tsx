@@ -119,9 +119,7 @@ export function MessageLog(props: MessageLogProps): ReactNode {
         </p>
       )}
       {hasOlder && <MoreButton words={text.rooms.older} onPress={room.older} />}
-      {!hasOlder && props.above != null && (
-        <MessageAbove who={who} id={props.above} agents={agents} />
-      )}
+      <MessageAbove who={who} id={props.above} isShown={!hasOlder} agents={agents} />
       {messages.length === 0 && postings.length === 0 && (
         <Nothing place={place} nameOf={nameOf} channel={channel} />
       )}
@@ -149,12 +147,16 @@ export function MessageLog(props: MessageLogProps): ReactNode {
 /** What a thread goes on from, short; it leads to where it stands in its channel. */
 function MessageAbove(props: {
   readonly who: PageSpeaker;
-  readonly id: string;
+  readonly id: string | null | undefined;
+  readonly isShown: boolean;
   readonly agents: readonly RoomAgent[];
 }): ReactNode {
-  const { who, id, agents } = props;
-  const { data } = useAsked(ROOM_KEYS.message(who, id), (client, signal) =>
-    client.rooms(who).message(id, { signal }),
+  const { who, agents } = props;
+  const id = props.id ?? "";
+  const { data } = useAsked(
+    ROOM_KEYS.message(who, id),
+    (client, signal) => client.rooms(who).message(id, { signal }),
+    { enabled: props.isShown && id !== "" },
   );
   if (data === undefined) return null;
   return (

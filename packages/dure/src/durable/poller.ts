@@ -63,8 +63,8 @@ export class Poller {
    * one. Does nothing before `start`.
    */
   wake(): void {
-    if (!this.#isStarted) return;
-    this.#waking ??= setImmediate(() => {
+    if (!this.#isStarted || this.#waking !== undefined) return;
+    this.#waking = setImmediate(() => {
       this.#waking = undefined;
       void this.poll();
     });

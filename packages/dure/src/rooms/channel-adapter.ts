@@ -174,6 +174,10 @@ export interface ChannelLimits {
   readonly keyMemoryMs: number;
 }
 
+/** What `isGone` is asked, and `removeThread`. */
+export type AskedGone = Parameters<NonNullable<ChannelAdapter["isGone"]>>;
+export type AskedAway = Parameters<NonNullable<ChannelAdapter["removeThread"]>>;
+
 /**
  * What an adapter tells. Calls return when it is stored; one that rejects was not, and the adapter
  * asks again with `readSince`.

@@ -98,7 +98,7 @@ test("words that were changed before their sending was recorded are said anew", 
   await database.query(CHANGED, [pressed]);
   for (const id of [pressed, left]) await database.query(PART, [id]);
 
-  for (const id of [pressed, left]) await database.transaction((tx) => talk.posted(tx, id!));
+  for (const id of [pressed, left]) await database.transaction((tx) => talk.posted(tx, id));
 
   const anew = await database.query<{ key: string }>({
     text: "select key from dure.outbox where key like '%/anew'",

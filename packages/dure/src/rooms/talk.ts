@@ -162,8 +162,8 @@ export class Talk {
     const onlyRecord = options.only === "record";
     const { isRecordOnly, ...result } = await this.#setting.database.transaction(async (tx) => {
       const { author, platformId: message } = heard;
-      const seeksLost = !this.#withoutAgents.has(placeId);
-      const place = await this.#setting.store.openFor(tx, placeId, { author, message, seeksLost });
+      const wanted = { author, message, seeksLost: !this.#withoutAgents.has(placeId) };
+      const place = await this.#setting.store.openFor(tx, placeId, wanted);
       if (!place) throw placeUnknown(placeId);
       return this.#hearIn(tx, place, heard, { agents, onlyRecord });
     });
@@ -244,9 +244,7 @@ export class Talk {
     if (!stored || stored.delivery === "sent") return undefined;
     const place = await store.open(tx, stored.place);
     if (!place) return undefined;
-    const [sent] = await tx.query<{ is_edited: boolean }>(SENT, [messageId]);
-    // A button was pressed before its message was known to be there.
-    if (sent?.is_edited) await sayAnew(tx, this.#setting, messageId, place);
+    await recordSent(tx, this.#setting, messageId, place);
     const counted =
       stored.mark === null ? this.#botSpoke(place, stored.mentions) : unchanged(place);
     const [asks] =
@@ -491,6 +489,17 @@ export class Talk {
       );
     }
   }
+}
+
+/** What was changed before it was known to be there is said anew: a button was pressed at once. */
+async function recordSent(
+  tx: Transaction,
+  setting: RoomsSetting,
+  message: string,
+  place: OpenPlace,
+): Promise<void> {
+  const [sent] = await tx.query<{ is_edited: boolean }>(SENT, [message]);
+  if (sent?.is_edited) await sayAnew(tx, setting, message, place);
 }
 
 function accountUnknown(agent: string, { adapter }: Place, directory: Directory): DureError {

@@ -3,6 +3,8 @@
 import { botTokenOf } from "../../kernel/bot-tokens.ts";
 import { DureError, messageOf } from "../../kernel/errors.ts";
 import {
+  type AskedAway,
+  type AskedGone,
   ChannelError,
   type ChannelAccount,
   type ChannelAdapter,
@@ -302,11 +304,7 @@ export class DiscordAdapter implements ChannelAdapter {
   }
 
   /** Archived: deleting would take what a person has just written, and needs a permission. */
-  removeThread(
-    account: ChannelAccount,
-    place: PlaceAddress,
-    { signal }: { signal: AbortSignal },
-  ): Promise<void> {
+  removeThread(...[account, place, { signal }]: AskedAway): Promise<void> {
     const request = { method: "PATCH", body: { archived: true }, signal } as const;
     return this.#change(account, place, "", { ...request, doing: "archive an empty thread" });
   }
@@ -370,23 +368,15 @@ export class DiscordAdapter implements ChannelAdapter {
    * shown nothing, which is told as the missing permission that it is.
    */
   async readSince(
-    account: ChannelAccount,
-    place: PlaceAddress,
-    { after, limit, signal }: { after?: string | undefined; limit: number; signal: AbortSignal },
+    ...[account, place, { after, limit, signal }]: Parameters<ChannelAdapter["readSince"]>
   ): Promise<readonly InboundMessage[]> {
-    const reading = this.#reading(account, place, signal);
-    const page = { channel: channelIdOf(place), after, limit, signal };
-    const messages = await readMessages(reading, page);
+    const [reading, channel] = [this.#reading(account, place, signal), channelIdOf(place)];
+    const messages = await readMessages(reading, { channel, after, limit, signal });
     const botOfRole = (role: string) => this.#connections.get(account.id)?.botOfRole(role);
     return messages.flatMap((message) => toInbound(message, place, { botOfRole }) ?? []);
   }
 
-  isGone(
-    account: ChannelAccount,
-    place: PlaceAddress,
-    id: string,
-    { signal }: { signal: AbortSignal },
-  ): Promise<boolean> {
+  isGone(...[account, place, id, { signal }]: AskedGone): Promise<boolean> {
     const reading = this.#reading(account, place, signal);
     return isMessageGone(reading, { channel: channelIdOf(place), id, signal });
   }

@@ -1,6 +1,8 @@
 import { botTokenOf } from "../../kernel/bot-tokens.ts";
 import { DureError } from "../../kernel/errors.ts";
 import {
+  type AskedAway,
+  type AskedGone,
   ChannelError,
   type ChannelAccount,
   type ChannelAdapter,
@@ -210,11 +212,7 @@ export class SlackAdapter implements ChannelAdapter {
   }
 
   /** A thread hangs on the message that is its name. */
-  removeThread(
-    account: ChannelAccount,
-    place: PlaceAddress,
-    options: { signal: AbortSignal },
-  ): Promise<void> {
+  removeThread(...[account, place, options]: AskedAway): Promise<void> {
     return this.remove(account, place, place.thread ?? "", options);
   }
 
@@ -302,12 +300,7 @@ export class SlackAdapter implements ChannelAdapter {
     return this.#app(account).reader.readSince(place, options);
   }
 
-  isGone(
-    account: ChannelAccount,
-    place: PlaceAddress,
-    platformId: string,
-    { signal }: { signal: AbortSignal },
-  ): Promise<boolean> {
+  isGone(...[account, place, platformId, { signal }]: AskedGone): Promise<boolean> {
     return this.#app(account).reader.isGone(place, tsOf(platformId), signal);
   }
 
