@@ -1,5 +1,5 @@
 /**
- * Rooms: decisions, observer records, hand-overs, and a start with 100,000 threads.
+ * Rooms: decisions, observer records, hand-overs, a burst, and a start with 100,000 threads.
  * `node --conditions=dure-source bench/rooms.ts [--rounds 5] [--scale 1]`.
  */
 
@@ -29,6 +29,7 @@ const scaled = (count: number): number => Math.max(100, Math.round(count * Numbe
 
 const WHO = { tenant: "", person: "민준" };
 const OBSERVERS = 10;
+const BURST = 500;
 const THREADS = scaled(100_000);
 /** What no guard shall stop here. */
 const UNLIMITED = {
@@ -43,6 +44,7 @@ await using postgres = await startPostgres();
 deciding();
 await observing();
 await handingOver();
+await bursting();
 await lookingUpRoutes();
 await startingWithThreads();
 
@@ -205,6 +207,37 @@ async function handingOver(): Promise<void> {
     { direction: "≤", must: 3_000, aim: 50 },
     " ms",
   );
+}
+
+/** 500 messages of one person in a thread of two agents: how long they take, and what they cost. */
+async function bursting(): Promise<void> {
+  await using team = await startRooms({
+    url: await postgres.database("bursting"),
+    agents: OBSERVERS,
+    limits: UNLIMITED,
+  });
+  await addThreads(team, 1);
+  await team.database.query({
+    text: `
+      insert into dure.participants (place, agent)
+      values ('thread_0', 'agent-0'), ('thread_0', 'agent-1')`,
+  });
+  const begunAt = performance.now();
+  await closedLoop({
+    workers: 20,
+    turns: BURST,
+    turn: async (worker, index) =>
+      void (await team.rooms.post(WHO, { place: "thread_0", text: `말 ${worker} ${index}` })),
+  });
+  const storedAt = performance.now();
+  await quiet(team);
+  const [row] = await team.database.query<{ turns: number }>({
+    text: "select count(*)::integer as turns from dure.turns",
+  });
+  printTitle(`A burst of ${BURST} messages in a thread of two agents`);
+  printFact("stored after", storedAt - begunAt, " ms");
+  printFact("all answered after", performance.now() - begunAt, " ms");
+  printBound("turns", row!.turns, { direction: "≤", must: 60 });
 }
 
 /** The statement that finds the thread of a pair and topic, of 100,000 routes. */
