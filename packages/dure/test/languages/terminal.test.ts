@@ -139,7 +139,7 @@ test("check names each mistake in Korean, at its line", async () => {
 test.each([
   { args: ["strat"], says: "`strat` 명령이 없어요. 혹시 `start`인가요?" },
   { args: ["start", "--porrt"], says: "`--porrt` 옵션이 없어요." },
-  { args: ["task", "x"], says: "--own 옵션이 필요해요. 저장소에도 없어요." },
+  { args: ["task", "x"], says: "--accept 옵션이 필요해요. 저장소에도 없어요." },
   { args: ["rooms", "list"], says: "폴더에 팀이 없어요." },
   { args: ["new", "service", "a/b"], says: "서비스의 이름으로 쓸 수 없어요." },
 ])("a wrong command line is refused in Korean: $args", async ({ args, says }) => {
