@@ -12,8 +12,10 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { DureClient } from "../../src/client/client.ts";
 import { Database } from "../../src/durable/database.ts";
 import { testDatabaseUrl } from "../../src/durable/test-database.ts";
+import { systemClock } from "../../src/kernel/clock.ts";
 import { silentLogger } from "../../src/kernel/logger.ts";
 import { FULL } from "../../src/kernel/test-tiers.ts";
+import { PostgresProxy } from "@dure/testing";
 import { ServerProcess } from "../crash/server-process.ts";
 import { eventually } from "../until.ts";
 import { PushService, vapidOf, type TestBrowser } from "./push-service.ts";
@@ -23,6 +25,8 @@ const TEAM = fileURLToPath(new URL("team", import.meta.url));
 const SECRET = "whsec_YS1zZWNyZXQtb2YtdGhlLXdlYmhvb2tz";
 /** A retry waits 5 s; a process that is killed is noticed after 6 s. */
 const LONG = { patienceMs: 40_000, everyMs: 50 };
+/** Longer than a refused push waits, and than a lease holds. */
+const AWAY_MS = 60_000;
 
 interface Received {
   readonly headers: IncomingHttpHeaders;
@@ -463,4 +467,27 @@ test("the team's key may be its own, and what was said may stay here", FULL, asy
 
   expect(browser.read[0]).toMatchObject({ title: "이든 님이 답했어요", body: "#general" });
   expect((await vapidOf(browser.pushed[0]!)).key).toBe(pair.getPublicKey("base64url"));
+});
+
+const A_WHILE = { ...FULL, timeout: 180_000 };
+test("what a push service refused is told once after the database was away", A_WHILE, async () => {
+  await Promise.all(servers.map((one) => one.kill()));
+  const direct = environment["DATABASE_URL"]!;
+  const before = await PostgresProxy.start(direct);
+  environment = { ...environment, DATABASE_URL: before.url };
+  servers = await Promise.all([serve(), serve()]);
+  const browser = await browserOf("하늘", 503);
+
+  await say("하늘", "다 됐어?");
+  await eventually(() => expect(browser.pushed).toHaveLength(1), LONG);
+  await before[Symbol.asyncDispose]();
+  await systemClock.sleep(AWAY_MS);
+  stack.use(await PostgresProxy.start(direct, { port: Number(new URL(before.url).port) }));
+
+  await eventually(() => expect(browser.pushed).toHaveLength(2), LONG);
+  await settled();
+  const [refused, taken, ...others] = browser.pushed;
+  expect(others).toEqual([]);
+  expect(taken?.headers["topic"]).toBe(refused?.headers["topic"]);
+  expect(servers.map(({ isOver }) => isOver)).toEqual([false, false]);
 });
