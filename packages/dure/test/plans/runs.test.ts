@@ -140,6 +140,7 @@ test(
       "2 test done",
       "2 accept done",
       "2 count done",
+      "2 judge done",
       "2 base done",
     ]);
     expect(price.messages.map(({ from, to, type }) => `${from} → ${to}: ${type}`)).toEqual([
@@ -1035,6 +1036,7 @@ test(
       "2 check",
       "2 accept",
       "2 count",
+      "2 judge",
     ]);
     expect(
       messages
