@@ -2,7 +2,7 @@ import { FakeSlack, type FakeSlackChannel } from "@dure/testing";
 import { expect, onTestFinished, test } from "vitest";
 import type { SlackOptions } from "../../src/channels/slack/slack-adapter.ts";
 import { eventually } from "../until.ts";
-import { settled, silent } from "./helpers.ts";
+import { ONE_BY_ONE, settled, silent } from "./helpers.ts";
 import { OPEN_SLACK_LIMITS, PickySlack } from "./slack-platform.ts";
 import { NAMES, startTestTeam, type Behave, type Name, type TestTeam } from "./team.ts";
 import { FULL } from "../../src/kernel/test-tiers.ts";
@@ -113,6 +113,7 @@ function aTeam(
   const { connected, general, teams } = parts;
   const channel = { key: "general", adapter: "slack", name: "general", channel: general.id };
   return startTestTeam({
+    gather: ONE_BY_ONE,
     adapter: () => new PickySlack(options, connected),
     agents: AGENTS.map((id) => ({
       id,
