@@ -1,4 +1,4 @@
-import { Button } from "@mantine/core";
+import { Box, Button } from "@mantine/core";
 import { IconArrowDown, IconRefresh, IconTrash } from "@tabler/icons-react";
 import { useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
@@ -119,11 +119,11 @@ export function MessageLog(props: MessageLogProps): ReactNode {
         </p>
       )}
       {hasOlder && <MoreButton words={text.rooms.older} onPress={room.older} />}
-      <MessageAbove who={who} id={props.above} isShown={!hasOlder} agents={agents} />
       {messages.length === 0 && postings.length === 0 && (
         <Nothing place={place} nameOf={nameOf} channel={channel} />
       )}
       <ol className="room-messages stack flush">
+        <MessageAbove who={who} id={props.above} isShown={!hasOlder} agents={agents} />
         <Rows {...props} lit={lit} unreadFrom={unreadFrom} />
         {postings.map((posting) => (
           <PostingRow key={posting.clientId} posting={posting} agents={agents} />
@@ -160,14 +160,16 @@ function MessageAbove(props: {
   );
   if (data === undefined) return null;
   return (
-    <Link
-      to="/rooms/$place"
-      params={{ place: data.place }}
-      hash={id}
-      className="room-older plain card small clamp"
-    >
-      <strong>{data.authorName}</strong> {plainOf(data, agents, ABOVE_LENGTH)}
-    </Link>
+    <Box component="li" px="md">
+      <Link
+        to="/rooms/$place"
+        params={{ place: data.place }}
+        hash={id}
+        className="plain card small clamp"
+      >
+        <strong>{data.authorName}</strong> {plainOf(data, agents, ABOVE_LENGTH)}
+      </Link>
+    </Box>
   );
 }
 

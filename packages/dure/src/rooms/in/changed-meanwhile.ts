@@ -28,7 +28,7 @@ interface ChangedParts {
 /**
  * After a gap: the newest words of people are compared with what their platform shows now. Other words
  * are an edit. Words that are not shown are asked for one by one, where the adapter can; what is gone
- * was deleted.
+ * was deleted. What was changed while its channel was not in the configuration is not heard.
  */
 export class ChangedMeanwhile {
   readonly #setting: RoomsSetting;
@@ -51,6 +51,7 @@ export class ChangedMeanwhile {
       place.id,
       COMPARED_MS,
       COMPARED,
+      place.awayUntil ?? 0,
     ]);
     if (known.length === 0) return;
     const shown = await adapter.readSince(account, addressOf(place), { limit: COMPARED, signal });
@@ -96,6 +97,7 @@ const KNOWN = {
         and author_kind <> 'agent'
         and deleted_at is null
         and at > clock_timestamp() - $3::double precision * interval '1 millisecond'
+        and at >= to_timestamp($5::double precision / 1000)
       order by seq desc
       limit $4
     ) newest
