@@ -211,6 +211,7 @@ test(
       "2 implement",
       "2 accept",
       "2 count",
+      "2 judge",
     ]);
     expect(JSON.stringify(messages[1]!.payload)).toContain("The last try failed");
   },
