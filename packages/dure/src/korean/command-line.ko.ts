@@ -21,6 +21,11 @@ export const COMMAND_SENTENCES_KO: readonly SentenceForm[] = [
   ["missing required argument '{0}'", "`{0}` 자리에 들어갈 값이 없어요."],
   ["option '{0}' argument missing", "`{0}` 옵션 뒤에 값이 없어요."],
   ["A task needs {0}: its repository does not say it.", "{0} 옵션이 필요해요. 저장소에도 없어요."],
+  ["The server for this task ended ({0}): {1}", "이 할 일의 서버가 꺼졌어요({0}): {1}"],
+  [
+    "Look what it lacks: dure doctor --dir ~/.local/share/dure/local",
+    "무엇이 부족한지 `dure doctor --dir ~/.local/share/dure/local`로 확인해 주세요",
+  ],
 
   [
     "Give it here, or commit it to .dure/project.yaml of the repository: {0}",

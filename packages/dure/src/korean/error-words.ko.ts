@@ -148,6 +148,7 @@ export const ERROR_WORDS_KO: Readonly<Record<string, string>> = {
   PROCESS_STOPPED: "서버가 꺼지는 중이에요. 다시 켜지면 시도해 주세요.",
   VALUE_NOT_JSON: "저장할 수 없는 값이에요.",
   TIME_ZONE_UNKNOWN: "모르는 시간대예요. `Asia/Seoul`처럼 적어 주세요.",
+  LOCAL_TEAM_FAILED: "이 할 일의 서버가 꺼졌어요.",
   LOCALE_UNKNOWN: "모르는 언어예요.",
   DEV_MODE_OFF: "이 화면은 개발 모드에서만 볼 수 있어요. `dure dev`로 시작해 주세요.",
   RELOAD_IMPOSSIBLE: "이 서버는 파일을 다시 읽을 수 없어요. 서버를 다시 시작해 주세요.",
