@@ -401,6 +401,7 @@ describe("good calls", () => {
       const last = [...String(stream.body).matchAll(/^id: (.*)$/gm)].at(-1)![1]!;
       await expectGood(`GET /v1/runs/${id}/events`, 204, { headers: { "last-event-id": last } });
       const run = await expectGood(`GET /v1/runs/${id}`, 200);
+      await expectGood(`GET /v1/runs/${id}/ports?ids=greet`, 200);
       const port = await expectGood(`GET /v1/runs/${id}/ports/greet`, 200);
       const [step] = (port.body as { steps: { id: number }[] }).steps;
       await expectGood(`GET /v1/runs/${id}/ports/greet/steps/${step!.id}/manifest`, 200);
