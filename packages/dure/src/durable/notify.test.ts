@@ -35,6 +35,23 @@ test("many publications in one instant are one NOTIFY per topic", async () => {
   expect(events).toBe(1);
 });
 
+test("what a process publishes wakes it once, not again when PostgreSQL tells of it", async () => {
+  await using db = await testDatabase({ migrated: false });
+  await using here = await started(db.database);
+  await using there = await started(db.database);
+  const woken = { here: 0, there: 0, last: 0 };
+  here.notifications.subscribe("events", () => woken.here++);
+  there.notifications.subscribe("events", () => woken.there++);
+  here.notifications.subscribe("last", () => woken.last++);
+
+  here.notifications.publish("events");
+  await expect.poll(() => woken.there).toBe(1);
+  there.notifications.publish("last"); // comes behind the own one
+
+  await expect.poll(() => woken.last).toBe(1);
+  expect(woken.here).toBe(1);
+});
+
 test("after a cut everybody is called, and publishing works again", async () => {
   await using db = await testDatabase({ migrated: false });
   await using own = await started(db.database);

@@ -156,12 +156,12 @@ export class Outbox {
     return rows.length > 0;
   }
 
-  /** Claims what is due and starts it. */
   /** Deliveries that run here. */
   get running(): number {
     return this.#running.size;
   }
 
+  /** Claims what is due and starts it. */
   async #drain(): Promise<PollResult> {
     const { database, lease, concurrency = CONCURRENCY } = this.#options;
     const free = concurrency - this.#running.size;

@@ -196,7 +196,7 @@ export const ThreadJson = PlaceJson.extend({
   }),
   messages: z.number(),
   unread: z.number(),
-  active_at: time,
+  active_at: time.meta({ description: "To within a second." }),
   created_at: time,
   open_requests: z.number().meta({ description: "Requests without an answer yet." }),
 });

@@ -243,12 +243,7 @@ describe.each(AWAY)("on %s, while no account is connected", { timeout: 60_000 },
     const [edited, deleted] = await Promise.all(said.map((id) => platformIdOf(team, id)));
 
     setAway(true);
-    await eventually(async () => {
-      const accounts = (await team.rooms.reader.agents()).flatMap((agent) => agent.accounts);
-      expect(accounts.filter(({ state, detail }) => state === "ready" && detail === null)).toEqual(
-        [],
-      );
-    });
+    await isAway(team);
     edit(edited!, "회의는 4시예요");
     remove(deleted!);
     setAway(false);
@@ -266,6 +261,51 @@ describe.each(AWAY)("on %s, while no account is connected", { timeout: 60_000 },
     });
   });
 });
+
+describe("a platform that cannot say whether a message is gone", { timeout: 60_000 }, () => {
+  test.each([
+    ["is asked again when it was in trouble", { kind: "5xx" }, true],
+    ["deletes nothing when it knows the channel no more", { kind: "404", code: 10_003 }, false],
+  ] as const)("%s, and what was missed is read at once", async (_what, fault, isGone) => {
+    const { stage, setAway, remove } = await AWAY[0][1]();
+    const { discord, places, person } = stage;
+    const team = await readyTeamOn(stage, { behave: { ruda: () => "알겠어요" } });
+    const secret = await stage.say(team, "비밀번호는 1234예요");
+    await settled(team);
+    const id = await platformIdOf(team, secret);
+
+    setAway(true);
+    await isAway(team);
+    const asked = { route: `/channels/${places.general.id}/messages/${id}`, method: "GET" };
+    const refused = discord.fault({ ...asked, times: ACCOUNTS }, fault);
+    remove(id);
+    person("민준").post(places.general, "저 왔어요");
+    setAway(false);
+
+    await eventually(async () => {
+      expect((await stage.shown(team, "discord:general")).slice(-2)).toEqual([
+        "민준: 저 왔어요",
+        "루다: 알겠어요",
+      ]);
+    });
+    await eventually(() => expect(refused.hits).toBe(ACCOUNTS));
+    await eventually(async () =>
+      expect((await team.rooms.message(secret, ANONYMOUS)).deletedAt !== null).toBe(isGone),
+    );
+  });
+});
+
+/** Of the team: each reads what it missed. */
+const ACCOUNTS = 4;
+
+async function isAway(team: TestTeam): Promise<void> {
+  await eventually(async () => {
+    const accounts = (await team.rooms.reader.agents()).flatMap((agent) => agent.accounts);
+    expect(accounts.filter(({ state, detail }) => state === "ready" && detail === null)).toEqual(
+      [],
+    );
+  });
+}
 
 async function platformIdOf(team: TestTeam, message: string): Promise<string> {
   const [row] = await team.database.query<{ platform_id: string }>(

@@ -48,6 +48,9 @@ async function ensureReadable(
   await isMessageGone({ api, patient }, { channel, id: last, signal });
 }
 
+/** HTTP status and JSON error code. A channel that is unknown says nothing of its messages. */
+const UNKNOWN_MESSAGE = "404 10008";
+
 /** Whether a message is not there any more; throws where it may not be read. */
 export async function isMessageGone(
   { api, patient }: HistoryReader,
@@ -66,7 +69,7 @@ export async function isMessageGone(
     );
     return false;
   } catch (error) {
-    if (!(error instanceof ChannelError) || error.failure !== "not-found") throw error;
+    if (!(error instanceof ChannelError) || error.detail !== UNKNOWN_MESSAGE) throw error;
     return true;
   }
 }

@@ -183,7 +183,7 @@ export class CatchUp {
   }
 
   async #readGap(account: ChannelAccount, place: Place, { id, last }: Unread): Promise<void> {
-    await this.#changed.hear(account, place);
+    await this.#hearChanges(account, place, 0);
     const { messages: missed, isCut } = await this.#missedIn(account, place, last);
     if (isCut) await this.#tellCut(account, place);
     let unheeded: number | undefined;
@@ -200,6 +200,28 @@ export class CatchUp {
         `${account.id} caught up with ${missed.length} messages in ${place.name}`,
       );
     }
+  }
+
+  /** What was missed is read all the same where changes cannot be told yet. */
+  async #hearChanges(account: ChannelAccount, place: Place, tries: number): Promise<void> {
+    const { logger, clock } = this.#setting;
+    try {
+      await this.#changed.hear(account, place);
+    } catch (error) {
+      if (this.#signal.aborted || isToldOfAccount(error)) return;
+      const wait = isRefusedRead(error) ? undefined : CATCH_UP_AGAIN_MS[tries];
+      const again = wait === undefined ? "" : `; again in ${wait / 1_000} s`;
+      logger.warn(
+        { account: account.id, place: place.id, error: messageOf(error) },
+        `${account.id} could not tell what was edited or deleted in ${place.name}${again}`,
+      );
+      if (wait !== undefined)
+        clock.after(wait, () => void this.#againChanges(account, place, tries));
+    }
+  }
+
+  async #againChanges(account: ChannelAccount, place: Place, tries: number): Promise<void> {
+    if (!this.#signal.aborted) await this.#hearChanges(account, place, tries + 1);
   }
 
   /** Reads it again later, or tells the operators that it cannot be read. */
