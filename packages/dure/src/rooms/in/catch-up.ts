@@ -215,8 +215,8 @@ export class CatchUp {
         { account: account.id, place: place.id, error: messageOf(error) },
         `${account.id} could not tell what was edited or deleted in ${place.name}${again}`,
       );
-      if (wait !== undefined)
-        clock.after(wait, () => void this.#againChanges(account, place, tries));
+      if (wait === undefined) return;
+      clock.after(wait, () => void this.#againChanges(account, place, tries));
     }
   }
 
