@@ -112,12 +112,12 @@ export function Reactions({ message }: { message: RoomMessage }): ReactNode {
             <SmallTip label={people.length === 0 ? said : names} position="top-start">
               <button
                 type="button"
-                className="badge bare count"
+                className="bare"
                 aria-pressed={own}
                 disabled={react.isPending}
                 onClick={() => react.mutate({ emoji, isSet: !own })}
               >
-                <span aria-hidden>
+                <span className="badge count" data-tone={own ? "now" : undefined} aria-hidden>
                   {emoji} {count}
                 </span>
                 <span className="hidden-words">

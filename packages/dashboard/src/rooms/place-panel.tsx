@@ -1,4 +1,4 @@
-import { ActionIcon, TextInput } from "@mantine/core";
+import { ActionIcon, Loader, TextInput } from "@mantine/core";
 import { IconMessage2, IconSearch, IconX } from "@tabler/icons-react";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
@@ -251,6 +251,9 @@ function Threads({
       <h2 className="panel-title small soft strong">
         {current === undefined ? text.rooms.panel.threads : text.rooms.panel.otherThreads}
       </h2>
+      {threads.isPending && (
+        <Loader type="dots" role="status" aria-label={text.rooms.panel.threads} />
+      )}
       {threads.isSuccess && all.length === 0 && (
         <p className="panel-empty">
           {text.rooms.panel.noThreads} {text.rooms.panel.noThreadsHint}
