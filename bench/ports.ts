@@ -8,6 +8,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { boundYoungGeneration } from "../packages/dure/src/cli/young-generation.ts";
 import { Database } from "../packages/dure/src/durable/database.ts";
 import { migrate } from "../packages/dure/src/durable/migrate.ts";
 import { systemClock } from "../packages/dure/src/kernel/clock.ts";
@@ -28,6 +29,7 @@ const slots = Number(options.slots);
 const SAMPLES = 10;
 
 printMachine();
+boundYoungGeneration(systemClock); // as `dure start` does
 await using stack = new AsyncDisposableStack();
 const postgres = stack.use(await startPostgres());
 const url = await postgres.database("ports");

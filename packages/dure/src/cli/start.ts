@@ -11,6 +11,7 @@ import { isSet, type Environment } from "../team/environment.ts";
 import { createLogger } from "./logger.ts";
 import { EXIT, isTerminal, type ExitCode, type Output } from "./output.ts";
 import type { CliWords } from "./words/words.ts";
+import { boundYoungGeneration } from "./young-generation.ts";
 import { readFileSync } from "node:fs";
 
 /** npm sets it for what a script or `npx` runs: what it names ends with its parent. */
@@ -41,6 +42,7 @@ export async function start(options: {
 
   const stop = new StopRequest(logger);
   stop.listen();
+  boundYoungGeneration(systemClock);
 
   try {
     const team = await loadTeam(folder);

@@ -23,7 +23,6 @@ import type { PlanRun } from "../rows/run.ts";
 import { READ_BYTES, textOf } from "./commit-reader.ts";
 import type { KeptSetups } from "../project/kept-setup.ts";
 import type { Publisher } from "./publisher.ts";
-import { AUTHOR, CommitWriter } from "../workspace/commit-writer.ts";
 
 /** Of one turn of a worker. A port that changes more is more than one unit of work. */
 const COMMIT_LIMITS = { files: 5_000, fileBytes: 32_000_000, totalBytes: 256_000_000 } as const;
@@ -341,10 +340,6 @@ async function mixCommits(store: RunStore, mix: Mix): Promise<string> {
   });
   if (changed.length === 0) return base;
 
-  const { git, folder } = store;
-  const commits = new CommitWriter({ git, folder, author: AUTHOR });
   const changes = changed.map((key) => ({ key, entry: after.get(key) }));
-  const commit = await commits.write(base, changes, { parents: [base], message, at, signal });
-  await commits.own([commit], [base, other], signal);
-  return commit;
+  return store.lay(base, changes, { parents: [base], message, at, signal });
 }

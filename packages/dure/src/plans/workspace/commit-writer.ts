@@ -1,8 +1,9 @@
 import { join } from "node:path";
-import { onDisk, temporaryFolder } from "./files.ts";
-import type { CommitIdentity, Git, GitPlace } from "./git.ts";
-import type { TreeEntry } from "./listing.ts";
-import type { PathKey } from "./paths.ts";
+import type { CommitLists } from "./commit-lists.ts";
+import { onDisk } from "./files.ts";
+import type { CommitIdentity, GitPlace } from "./git.ts";
+import { type PackStore, PackWriter } from "./pack-writer.ts";
+import { buildTrees, type EntryWrite } from "./tree-builder.ts";
 
 type CommitWaiting = { readonly signal?: AbortSignal | undefined };
 
@@ -33,50 +34,62 @@ const HOLDING = [
 
 /** Makes the commits of a run's store. It writes no ref. */
 export class CommitWriter {
-  readonly #git: Git;
-  readonly #folder: string;
+  readonly #store: PackStore;
   readonly #author: Omit<CommitIdentity, "at">;
+  readonly #lists: CommitLists;
 
-  /** @param options.folder of the store. */
-  constructor(options: { git: Git; folder: string; author: Omit<CommitIdentity, "at"> }) {
-    this.#git = options.git;
-    this.#folder = options.folder;
-    this.#author = options.author;
+  constructor(store: PackStore, author: Omit<CommitIdentity, "at">, lists: CommitLists) {
+    this.#store = store;
+    this.#author = author;
+    this.#lists = lists;
   }
 
-  /** A commit of the files of another one, with changes. */
+  /**
+   * A commit of the files of another one, with changes, whose contents are in the store.
+   *
+   * @param about.isLoose it is read once: its objects are files of their own
+   */
   async write(
     from: string,
-    changes: readonly { readonly key: PathKey; readonly entry: TreeEntry | undefined }[],
-    about: CommitAbout,
+    changes: readonly EntryWrite[],
+    about: CommitAbout & { readonly isLoose?: boolean | undefined },
   ): Promise<string> {
-    const { signal } = about;
-    await using temporary = await onDisk(this.#folder, () =>
-      temporaryFolder(join(this.#folder, "temporary"), "t-"),
-    );
-    const at = { ...this.#at, indexFile: join(temporary.path, "index") };
-    await this.#git.run(["read-tree", from], { at, signal });
-    // What goes away goes first: a folder may come where a file was.
-    const gone = changes
-      .filter(({ entry }) => entry === undefined)
-      .map(({ key }) => `0 ${"0".repeat(from.length)}\t${key}\0`);
-    const there = changes.flatMap(({ key, entry }) =>
-      entry ? [`${entry.mode} ${entry.id}\t${key}\0`] : [],
-    );
-    if (changes.length > 0) {
-      await this.#git.run(["update-index", "-z", "--index-info"], {
-        at,
-        input: Buffer.from([...gone, ...there].join(""), "latin1"),
-        signal,
-      });
-    }
-    const tree = await this.#git.text(["write-tree"], { at, signal });
-    return await this.writeTree(tree, about);
+    return onDisk(this.#store.folder, async () => {
+      await using pack = new PackWriter(this.#store);
+      const commit = await this.add(pack, from, changes, about);
+      await pack.end(about);
+      return commit;
+    });
+  }
+
+  /** The same, there when the pack is. */
+  async add(
+    pack: PackWriter,
+    from: string,
+    changes: readonly EntryWrite[],
+    { parents, message, at, signal }: CommitAbout,
+  ): Promise<string> {
+    const listed = await this.#lists.listed(from, signal);
+    const { root, after } = await buildTrees(listed, changes, (tree) => pack.add("tree", tree));
+    const who = `${plainName(this.#author.name)} <${plainName(this.#author.email)}>`;
+    const by = `${who} ${Math.floor(at / 1000)} +0000`;
+    const lines = [
+      `tree ${root}`,
+      ...parents.map((parent) => `parent ${parent}`),
+      `author ${by}`,
+      `committer ${by}`,
+      "",
+      message.endsWith("\n") ? message : `${message}\n`,
+    ];
+    const commit = await pack.add("commit", Buffer.from(lines.join("\n")));
+    this.#lists.keep(commit, after);
+
+    return commit;
   }
 
   async writeTree(tree: string, { parents, message, at, signal }: CommitAbout): Promise<string> {
     const args = ["commit-tree", tree, ...parents.flatMap((parent) => ["-p", parent]), "-F", "-"];
-    return this.#git.text(args, {
+    return this.#store.git.text(args, {
       at: this.#at,
       identity: { ...this.#author, at },
       input: message,
@@ -111,8 +124,8 @@ export class CommitWriter {
     signal: AbortSignal | undefined,
   ): Promise<void> {
     const lines = [...objects, ...without.map((one) => `^${one}`)];
-    const pack = join(this.#folder, "objects", "pack", "pack");
-    await this.#git.run(["pack-objects", "--quiet", "--revs", pack], {
+    const pack = join(this.#store.folder, "objects", "pack", "pack");
+    await this.#store.git.run(["pack-objects", "--quiet", "--revs", pack], {
       at: this.#at,
       input: lines.map((line) => `${line}\n`).join(""),
       signal,
@@ -120,6 +133,11 @@ export class CommitWriter {
   }
 
   get #at(): GitPlace {
-    return { cwd: this.#folder, gitDir: this.#folder };
+    return { cwd: this.#store.folder, gitDir: this.#store.folder };
   }
+}
+
+/** A name as git writes it in a commit: no line ends, no angle brackets. */
+function plainName(name: string): string {
+  return name.replaceAll(/[\n<>\0]/g, "").trim();
 }

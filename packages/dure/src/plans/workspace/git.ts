@@ -308,6 +308,20 @@ export class GitSession {
     }
   }
 
+  /** So many bytes. */
+  async readBytes(count: number): Promise<Buffer> {
+    const parts: Buffer[] = [Buffer.from(this.#unread.slice(0, count), "latin1")];
+    this.#unread = this.#unread.slice(count);
+    for (let missing = count - parts[0]!.length; missing > 0;) {
+      const { value, done } = await this.#chunks.next();
+      if (done) return this.#throwEnd();
+      parts.push(value.subarray(0, missing));
+      if (value.length > missing) this.#unread = value.toString("latin1", missing);
+      missing -= value.length;
+    }
+    return Buffer.concat(parts);
+  }
+
   /** No more input; waits until git is gone. Throws when it failed. */
   async end(): Promise<void> {
     this.#process.stdin.end();

@@ -17,23 +17,31 @@ export interface EntryChange {
   readonly new: TreeEntry | undefined;
 }
 
+/** What a commit holds: files, and the ids of its folders but the root. */
+export interface Listed {
+  readonly files: Map<PathKey, TreeEntry>;
+  readonly folders: Map<PathKey, string>;
+}
+
 export async function listTree(
   git: Git,
   at: GitPlace,
   commit: string,
   options: { signal?: AbortSignal | undefined } = {},
-): Promise<Map<PathKey, TreeEntry>> {
-  const { stdout } = await git.run(["ls-tree", "-r", "-z", "--full-tree", commit], {
+): Promise<Listed> {
+  const { stdout } = await git.run(["ls-tree", "-r", "-t", "-z", "--full-tree", commit], {
     at,
     ...options,
   });
-  const listing = new Map<PathKey, TreeEntry>();
+  const listed: Listed = { files: new Map(), folders: new Map() };
   for (const line of fieldsOf(stdout)) {
     const tab = line.indexOf("\t");
-    const [mode, , id] = line.slice(0, tab).split(" ");
-    listing.set(line.slice(tab + 1) as PathKey, entryOf(mode!, id!)!);
+    const key = line.slice(tab + 1) as PathKey;
+    const [mode, type, id] = line.slice(0, tab).split(" ");
+    if (type === "tree") listed.folders.set(key, id!);
+    else listed.files.set(key, entryOf(mode!, id!)!);
   }
-  return listing;
+  return listed;
 }
 
 /** Renames are a path that disappears and one that appears. */

@@ -16,7 +16,7 @@ import {
 import { textOf, type PathKey } from "./paths.ts";
 import { outcomeRef, workRef } from "./refs.ts";
 import type { RunStore } from "./store.ts";
-import type { GitSession } from "./git.ts";
+import { PackWriter } from "./pack-writer.ts";
 import type { IgnoredPath } from "./scan.ts";
 import { filesBelow, ofSetup, type SetupRecord } from "./tree-setup.ts";
 
@@ -65,7 +65,10 @@ export interface CommitRequest {
 /** Commits of what workers left in their folders, each stored once with its outcome. */
 export class OwnedCommits {
   readonly #parts: {
-    readonly store: Pick<RunStore, "git" | "at" | "folder" | "listing" | "scan" | "readName">;
+    readonly store: Pick<
+      RunStore,
+      "git" | "at" | "folder" | "hash" | "listing" | "scan" | "readNote"
+    >;
     readonly commits: CommitWriter;
   };
 
@@ -76,7 +79,7 @@ export class OwnedCommits {
   /**
    * Commits what a worker changed and owns; tells what it changed and does not. Files are compared
    * with the parent by reading them. A step that has an outcome is not done again: it is given back
-   * as it was. An abort leaves nothing behind but loose objects.
+   * as it was. An abort leaves nothing behind but objects.
    */
   async commit(request: CommitRequest): Promise<OwnedCommit> {
     const { signal } = request;
@@ -94,17 +97,12 @@ export class OwnedCommits {
   async #commitNow(request: CommitRequest): Promise<OwnedCommit> {
     const { signal, parent, scope, limits } = request;
     const listing = await this.#parts.store.listing(parent, { signal });
-    await using blobs = new BlobWriter(() =>
-      this.#parts.store.git.start(["fast-import", "--quiet", "--done"], {
-        at: this.#parts.store.at,
-        signal,
-      }),
-    );
+    await using pack = new PackWriter(this.#parts.store);
     let bytes = 0;
     const onContent = async (key: PathKey, content: Buffer): Promise<void> => {
       if (!mayTake(scope, key)) return;
       bytes += content.length;
-      if (bytes <= limits.totalBytes) await blobs.write(content);
+      if (bytes <= limits.totalBytes) await pack.add("blob", content);
     };
     const most = limits.files + (request.setup?.residue.size ?? 0) + 1;
     const scan = await this.#parts.store.scan(request.tree, listing, {
@@ -114,7 +112,6 @@ export class OwnedCommits {
       onContent,
       signal,
     });
-    await blobs.end();
     const { taken, violations } = decideChanges(scan, {
       listing,
       scope,
@@ -124,14 +121,14 @@ export class OwnedCommits {
     const { message, at } = request;
     const about = { parents: [parent], message, at, signal };
     const commit =
-      taken.length === 0 ? undefined : await this.#parts.commits.write(parent, taken, about);
+      taken.length === 0 ? undefined : await this.#parts.commits.add(pack, parent, taken, about);
     const outcome = {
       commit,
       changes: taken.map(({ key, kind, bytes }) => ({ path: textOf(key), kind, bytes })),
       violations,
       ignored: await ignoredFiles(scan.ignored, request),
     };
-    return await this.#record(request.ref, outcome, parent, signal);
+    return await this.#record(request.ref, outcome, pack, signal);
   }
 
   /**
@@ -140,21 +137,13 @@ export class OwnedCommits {
   async #record(
     ref: string,
     outcome: OwnedCommit,
-    parent: string,
+    pack: PackWriter,
     signal: AbortSignal | undefined,
   ): Promise<OwnedCommit> {
-    const note = await this.#parts.store.git.text(["hash-object", "-w", "--stdin"], {
-      at: this.#parts.store.at,
-      input: JSON.stringify(outcome),
-      signal,
-    });
+    const note = await pack.add("blob", Buffer.from(JSON.stringify(outcome)));
     const lines = [`create ${outcomeRef(ref)} ${note}`];
-    const objects = [note];
-    if (outcome.commit !== undefined) {
-      lines.unshift(`create ${workRef(ref)} ${outcome.commit}`);
-      objects.unshift(outcome.commit);
-    }
-    await this.#parts.commits.own(objects, [parent], signal);
+    if (outcome.commit !== undefined) lines.unshift(`create ${workRef(ref)} ${outcome.commit}`);
+    await pack.end({ signal });
     try {
       await this.#parts.store.git.run(["update-ref", "--stdin"], {
         at: this.#parts.store.at,
@@ -174,13 +163,9 @@ export class OwnedCommits {
     ref: string,
     { signal }: { readonly signal?: AbortSignal | undefined },
   ): Promise<OwnedCommit | undefined> {
-    const note = await this.#parts.store.readName(outcomeRef(ref), { signal });
+    const note = await this.#parts.store.readNote(outcomeRef(ref), { signal });
     if (note === undefined) return undefined;
-    const { stdout } = await this.#parts.store.git.run(["cat-file", "blob", note], {
-      at: this.#parts.store.at,
-      signal,
-    });
-    const stored = JSON.parse(stdout.toString()) as OwnedCommit;
+    const stored = JSON.parse(note) as OwnedCommit;
     return { ...stored, commit: stored.commit };
   }
 }
@@ -218,38 +203,5 @@ async function removeHalfPacks(folder: string): Promise<void> {
   const packs = join(folder, "objects", "pack");
   for (const name of await readdir(packs)) {
     if (name.startsWith("tmp_")) await rm(join(packs, name), { force: true });
-  }
-  for (const name of await readdir(folder)) {
-    if (name.startsWith("fast_import_crash_")) await rm(join(folder, name), { force: true });
-  }
-}
-
-/** Writes contents as blobs through one git, which starts with the first of them. */
-class BlobWriter {
-  readonly #start: () => GitSession;
-  #session: GitSession | undefined;
-
-  constructor(start: () => GitSession) {
-    this.#start = start;
-  }
-
-  async write(content: Buffer): Promise<void> {
-    this.#session ??= this.#start();
-    await this.#session.write(`blob\ndata ${content.length}\n`);
-    await this.#session.write(content);
-    await this.#session.write("\n");
-  }
-
-  /** When it returns all of them are there. */
-  async end(): Promise<void> {
-    const session = this.#session;
-    if (!session) return;
-    await session.write("done\n");
-    await session.end();
-    this.#session = undefined;
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.#session?.kill();
   }
 }

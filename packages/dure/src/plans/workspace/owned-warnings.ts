@@ -29,7 +29,7 @@ export async function ownedWarnings(
 ): Promise<RepositoryWarning[]> {
   const { git, commonDir } = repository;
   const at = { cwd: commonDir, gitDir: commonDir };
-  const listing = await listTree(git, at, owned.commit, { signal: owned.signal });
+  const { files: listing } = await listTree(git, at, owned.commit, { signal: owned.signal });
 
   return [...(await ignoredWarnings(repository, listing, owned)), ...nameWarnings(listing)];
 }

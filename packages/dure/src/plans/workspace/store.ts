@@ -5,11 +5,13 @@ import { join } from "node:path";
 import { DureError, codeOf } from "../../kernel/errors.ts";
 import type { TreeDiff } from "../../wire/runs.ts";
 import { onDisk, temporaryFolder } from "./files.ts";
-import { CommitWriter } from "./commit-writer.ts";
+import { CommitLists } from "./commit-lists.ts";
+import { type CommitAbout, CommitWriter } from "./commit-writer.ts";
 import type { CommitIdentity, Git, GitPlace } from "./git.ts";
 import { IgnoreRules } from "./ignore-rules.ts";
-import { diffTrees, type EntryChange, type Listing, type TreeEntry, listTree } from "./listing.ts";
+import { diffTrees, type EntryChange, type Listing, type TreeEntry } from "./listing.ts";
 import { mergeTree } from "./merge-into-branch.ts";
+import { ObjectReader } from "./object-reader.ts";
 import { overlay } from "./overlay.ts";
 import type { ChangeKind } from "./owned-changes.ts";
 import { OwnedCommits } from "./owned-commits.ts";
@@ -18,6 +20,7 @@ import { ensureStore } from "./make-store.ts";
 import { listRefs, verifyReachable, workRef } from "./refs.ts";
 import type { Repository } from "./repository.ts";
 import { scanTree, type Scan } from "./scan.ts";
+import type { EntryWrite } from "./tree-builder.ts";
 import { StatCache } from "./look-at.ts";
 
 export interface StoredPortResult {
@@ -58,6 +61,7 @@ export class RunStore {
   readonly #commits: CommitWriter;
   readonly #caches = new Map<string, StatCache>();
   readonly #lists: CommitLists;
+  readonly #objects: ObjectReader;
 
   /**
    * Opens the store, or makes it: first the base is pinned in the person's repository, so that
@@ -81,9 +85,10 @@ export class RunStore {
     this.git = git;
     this.folder = folder;
     this.hash = hash;
-    this.#commits = new CommitWriter({ git, folder, author });
-    this.owned = new OwnedCommits(this, this.#commits);
     this.#lists = new CommitLists(git, this.at);
+    this.#objects = new ObjectReader(git, this.at);
+    this.#commits = new CommitWriter(this, author, this.#lists);
+    this.owned = new OwnedCommits(this, this.#commits);
   }
 
   get at(): GitPlace {
@@ -161,13 +166,8 @@ export class RunStore {
     const composed = overlay(listing, changes);
     const commits = [...new Set(results.map((result) => result.commit))];
     const parents = isTrial ? [base] : await this.#commits.gather(base, commits, { at, signal });
-    const commit = await this.#commits.write(base, composed.changes, {
-      parents,
-      message,
-      at,
-      signal,
-    });
-    await this.#commits.own([commit], [base, ...commits], signal);
+    const about = { parents, message, at, signal };
+    const commit = await this.#commits.write(base, composed.changes, about);
     return {
       commit,
       conflicts: composed.conflicts.map(({ key, ports }) => ({ path: textOf(key), ports })),
@@ -239,7 +239,12 @@ export class RunStore {
   }
 
   async listing(commit: string, { signal }: Waiting = {}): Promise<Map<PathKey, TreeEntry>> {
-    return this.#lists.listing(commit, signal);
+    return (await this.#lists.listed(commit, signal)).files;
+  }
+
+  /** A commit of the files of another one, with changes to what the store has. No ref is written. */
+  async lay(base: string, changes: readonly EntryWrite[], about: CommitAbout): Promise<string> {
+    return this.#commits.write(base, changes, about);
   }
 
   /** A file of a commit; undefined when it is not there, is no file, or is larger than `bytes`. */
@@ -248,13 +253,20 @@ export class RunStore {
     path: string,
     { bytes, signal }: Waiting & { bytes: number },
   ): Promise<Buffer | undefined> {
-    const said = await this.git.text(
-      ["ls-tree", "-l", "-z", "--full-tree", commit, "--", `:(literal)${path}`],
-      { at: this.at, signal },
-    );
-    const [mode, , id, size] = said.split("\t")[0]!.split(/ +/);
-    if (!mode?.startsWith("100") || Number(size) > bytes) return undefined;
-    return (await this.git.run(["cat-file", "blob", id!], { at: this.at, signal })).stdout;
+    const key = Buffer.from(path).toString("latin1") as PathKey;
+    const entry = (await this.listing(commit, { signal })).get(key);
+    if (!entry?.mode.startsWith("100")) return undefined;
+    const found = await this.#objects.find(entry.id, signal);
+    if (found === undefined) {
+      throw new DureError(
+        "GIT_FAILED",
+        `The content of ${path} in ${commit} is not in the store.`,
+        {
+          details: { folder: this.folder, object: entry.id },
+        },
+      );
+    }
+    return found.bytes > bytes ? undefined : this.#objects.read(entry.id, signal);
   }
 
   /** What changed from one commit to another, for people. */
@@ -297,7 +309,8 @@ export class RunStore {
   ): Promise<string> {
     const changes = leaveOut.map((key) => ({ key, entry: undefined }));
     const message = "What this port starts from\n";
-    return this.#commits.write(commit, changes, { parents: [], message, at, signal });
+    const about = { parents: [], message, at, signal, isLoose: true };
+    return this.#commits.write(commit, changes, about);
   }
 
   /** A folder for indexes and the like. */
@@ -307,11 +320,12 @@ export class RunStore {
 
   /** The commit or note of a ref in full. */
   async readName(name: string, { signal }: Waiting): Promise<string | undefined> {
-    const { exitCode, stdout } = await this.git.run(
-      ["rev-parse", "--verify", "--quiet", "--end-of-options", name],
-      { at: this.at, accept: [0, 1], signal },
-    );
-    return exitCode === 0 ? stdout.toString().trim() : undefined;
+    return (await this.#objects.find(name, signal))?.id;
+  }
+
+  /** The note of a ref in full. */
+  async readNote(name: string, { signal }: Waiting): Promise<string | undefined> {
+    return (await this.#objects.read(name, signal))?.toString();
   }
 }
 
@@ -330,52 +344,4 @@ function moved(
 function kindOf(change: EntryChange): ChangeKind {
   if (change.new === undefined) return "deleted";
   return change.old === undefined ? "new" : "modified";
-}
-
-/** Lists of commits that are kept; a list of 100,000 files is some 20 MB. */
-const MAX_LISTINGS = 16;
-/** Paths of changes that are kept; some 20 MB. */
-const MAX_CHANGES = 100_000;
-
-/** What commits hold and change. Commits never change, so the answers are kept. */
-class CommitLists {
-  readonly #git: Git;
-  readonly #at: GitPlace;
-  readonly #listings = new Map<string, Map<PathKey, TreeEntry>>();
-  readonly #changes = new Map<string, readonly EntryChange[]>();
-  #changesKept = 0;
-
-  constructor(git: Git, at: GitPlace) {
-    this.#git = git;
-    this.#at = at;
-  }
-
-  async listing(commit: string, signal: AbortSignal | undefined): Promise<Map<PathKey, TreeEntry>> {
-    const known = this.#listings.get(commit);
-    if (known) return known;
-    const listing = await listTree(this.#git, this.#at, commit, { signal });
-    this.#listings.set(commit, listing);
-    if (this.#listings.size > MAX_LISTINGS) {
-      this.#listings.delete(this.#listings.keys().next().value!);
-    }
-    return listing;
-  }
-
-  /** Many ports are laid over the same results, so their changes are asked for again and again. */
-  async changesOf(
-    { base, commit }: { readonly base: string; readonly commit: string },
-    signal: AbortSignal | undefined,
-  ): Promise<readonly EntryChange[]> {
-    const key = `${base} ${commit}`;
-    const known = this.#changes.get(key);
-    if (known) return known;
-    const changes = await diffTrees(this.#git, this.#at, { from: base, to: commit, signal });
-    if (this.#changesKept + changes.length > MAX_CHANGES) {
-      this.#changes.clear();
-      this.#changesKept = 0;
-    }
-    this.#changes.set(key, changes);
-    this.#changesKept += changes.length;
-    return changes;
-  }
 }
