@@ -106,7 +106,7 @@ export const DOCTOR_SENTENCES_KO: readonly SentenceForm[] = [
     "모델 회사에 문제가 있어요. 나중에 다시 시도해 주세요.",
   ],
 
-  ["Check the address and the connection.", "주소와 연결을 확인해 주세요."],
+  ["Check the address, the connection and the proxy.", "주소와 연결, 프록시를 확인해 주세요."],
 
   [
     "Raise policy.timeoutSec if answers need longer.",
