@@ -258,7 +258,7 @@ function optionsOf(
     rooms,
     jobs,
     plans: library,
-    health: () => healthOf(served),
+    health: () => healthOf(served, reloader.mistake),
     reload: () => reloader.reload(),
     agents: agentBook({ folder: team.folder, definitions: served.definitions }),
     agentEdits: edits,
@@ -325,7 +325,8 @@ export function protocolsOf(parts: ProtocolParts): NonNullable<ServerOptions["pr
   ];
 }
 
-async function healthOf({ database, lease }: Core): Promise<Health> {
+/** A mistake in saved files leaves the team as it was: it is told, and the team is ready. */
+async function healthOf({ database, lease }: Core, mistake: string | undefined): Promise<Health> {
   const health = await database.health();
   const isWritable = health === "ok";
   const isHeld = lease.state === "held";
@@ -335,6 +336,7 @@ async function healthOf({ database, lease }: Core): Promise<Health> {
     checks: {
       database: { ok: isWritable, detail: health },
       lease: { ok: isHeld, detail: lease.state },
+      ...(mistake === undefined ? {} : { files: { ok: false, detail: mistake } }),
     },
   };
 }
