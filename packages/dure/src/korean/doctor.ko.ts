@@ -500,7 +500,7 @@ export const DOCTOR_SENTENCES_KO: readonly SentenceForm[] = [
     "이 사용자에게 쓰기 권한을 주거나, `DURE_HOME`에 쓸 수 있는 폴더를 적어 주세요.",
   ],
 
-  ["{0} GiB free at {1}", "{1}에 {0} GiB 남았어요"],
+  ["{0} free at {1}", "{1}에 {0} 남았어요"],
 
   [
     "Make room, or set DURE_HOME to another disk.",

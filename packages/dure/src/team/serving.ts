@@ -14,6 +14,7 @@ import { notificationRoutes } from "../alerts/notification-routes.ts";
 import { aiSdkRoutes } from "../ai-sdk/ai-sdk-routes.ts";
 import { AuditLog } from "../durable/audit-log.ts";
 import { messageOf } from "../kernel/errors.ts";
+import { onlyDefined } from "../kernel/json.ts";
 import type { Logger } from "../kernel/logger.ts";
 import { knowledgeRoutes } from "../knowledge/knowledge-routes.ts";
 import { mcpRoutes } from "../mcp-server/mcp-routes.ts";
@@ -336,7 +337,7 @@ async function healthOf({ database, lease }: Core, mistake: string | undefined):
     checks: {
       database: { ok: isWritable, detail: health },
       lease: { ok: isHeld, detail: lease.state },
-      ...(mistake === undefined ? {} : { files: { ok: false, detail: mistake } }),
+      ...onlyDefined({ files: mistake === undefined ? undefined : { ok: false, detail: mistake } }),
     },
   };
 }
