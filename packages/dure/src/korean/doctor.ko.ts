@@ -33,8 +33,8 @@ export const DOCTOR_SENTENCES_KO: readonly SentenceForm[] = [
   ],
 
   [
-    "Put ANTHROPIC_API_KEY or OPENAI_API_KEY into .env and model: into the configuration.",
-    "`.env`에 `ANTHROPIC_API_KEY`나 `OPENAI_API_KEY`를 적고, 설정에 `model:`을 적어 주세요.",
+    "Put ANTHROPIC_API_KEY or OPENAI_API_KEY into .env; the key alone is enough.",
+    "`.env`에 `ANTHROPIC_API_KEY`나 `OPENAI_API_KEY`를 적어 주세요. 키만 있으면 돼요.",
   ],
 
   [
