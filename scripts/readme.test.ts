@@ -53,12 +53,13 @@ test.each([
   expect(partsOf(KOREAN)).toEqual(partsOf(ENGLISH));
 });
 
-test("each README opens with the story, then the install line, then a service of ten lines", () => {
+test("each README says what dure is, then the story, the install line and a service", () => {
   const [install = "", service = ""] = codeOf(ENGLISH);
   const marks = ["kill -9", "npx dure init", "defineService", "| --"];
 
   for (const page of [ENGLISH, KOREAN]) {
     const places = marks.map((mark) => page.indexOf(mark));
+    expect(page).toMatch(/^# dure\n\n\[.*\n\n\*\*dure\*\* ?\(두레.*TypeScript/);
     expect(places).toEqual(places.toSorted((one, other) => one - other));
     expect(places).not.toContain(-1);
   }

@@ -3,7 +3,7 @@
  * it on this machine. Its builder is installed into `site` on the first run: nothing else needs it.
  */
 
-import { copyFile, mkdir, readFile } from "node:fs/promises";
+import { copyFile, readFile } from "node:fs/promises";
 import path from "node:path";
 import { root, run } from "./processes.ts";
 import { writeSite } from "./site.ts";
@@ -14,7 +14,6 @@ const INSTALL = ["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--logleve
 if (await isStale()) await orStop("npm", INSTALL);
 const pages = await writeSite(path.join(SITE, "pages"));
 const mermaid = path.join(SITE, "node_modules/@mermaid-js/tiny/dist/mermaid.tiny.js");
-await mkdir(path.join(SITE, "pages/public"));
 await copyFile(mermaid, path.join(SITE, "pages/public/mermaid.js"));
 console.log(`[site] ${pages.length} pages`);
 await vitepress("build");

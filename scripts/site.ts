@@ -5,6 +5,7 @@
 
 import { copyFile, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
+import { ENGLISH, type Group } from "../site/structure.ts";
 import { root } from "./processes.ts";
 
 /** Pages beside `docs` that stand in the site, by their place there. */
@@ -37,13 +38,44 @@ export async function writeSite(folder: string): Promise<readonly SitePage[]> {
   await rm(folder, { recursive: true, force: true });
   const pages = await readSite();
   for (const { place, text } of pages) {
-    await mkdir(path.dirname(path.join(folder, place)), { recursive: true });
-    await writeFile(path.join(folder, place), text);
+    const found = isInternal(place) ? `---\nsearch: false\n---\n\n${text}` : text;
+    await write(path.join(folder, place), found);
+    if (!isInternal(place)) await write(path.join(folder, "public", place), text); // as llms.txt names it
   }
+  await write(path.join(folder, "public/llms.txt"), llmsText(ENGLISH, pages));
   for (const picture of await filesOf("docs", /\.(?:svg|png)$/)) {
     await copyFile(path.join(root, picture), path.join(folder, placeOf(picture)!));
   }
   return pages;
+}
+
+/** Pages for people who change dure: there by the menu, and not found by the search. Pure. */
+export function isInternal(place: string): boolean {
+  return /^(?:spec|decisions)\/|^[A-Z]+\.md$/.test(place);
+}
+
+/** What a model reads first: each page with its first sentence. Source: llmstxt.org. Pure. */
+export function llmsText(groups: readonly Group[], pages: readonly SitePage[]): string {
+  const textOf = new Map(pages.map(({ place, text }) => [place, text]));
+  const parts = groups.map(({ title, pages: listed }) => {
+    const lines = listed
+      .map(([words, page]) => ({ words, place: `${page}.md` }))
+      .filter(({ place }) => !isInternal(place))
+      .map(({ words, place }) => `- [${words}](/${place}): ${firstSentence(textOf.get(place)!)}`);
+    return lines.length === 0 ? "" : `\n## ${title}\n\n${lines.join("\n")}\n`;
+  });
+  return `# dure\n\n> ${firstSentence(textOf.get("index.md")!)}\n${parts.join("")}`;
+}
+
+function firstSentence(text: string): string {
+  const [words = ""] =
+    /^[A-Z*`].*(?:\n(?!\n).*)*/m.exec(text.replaceAll(/^```[^]*?^```$/gm, "")) ?? [];
+  return words.replaceAll("\n", " ").split(/(?<=[.:]) (?=[A-Z`])/)[0]!;
+}
+
+async function write(file: string, text: string): Promise<void> {
+  await mkdir(path.dirname(file), { recursive: true });
+  await writeFile(file, text);
 }
 
 /** Every page of the site. */

@@ -28,10 +28,10 @@ export interface Structure {
 
 /** A little above what the tree has; each of them is lowered when the tree allows it. */
 const LIMITS: Structure = {
-  lines: 249_400,
-  dashboardLines: 29_500,
-  styleLines: 3_000,
-  scriptLines: 9_700,
+  lines: 249_900,
+  dashboardLines: 29_900,
+  styleLines: 3_040,
+  scriptLines: 9_770,
   oneImporterPercent: 30.2,
   oneUserPercent: 47.8,
   calledOncePercent: 62.6,

@@ -18,6 +18,7 @@ export default {
   title: "dure",
   description: "Durable teams of AI agents: no work is lost, nothing happens twice.",
   srcDir: "pages",
+  srcExclude: ["public/**"], // copies for programs, as llms.txt names them
   outDir: "dist",
   // Comments are taken out before, and `<name>` in a sentence is text.
   // A path such as `{id}` in a heading is no attribute.

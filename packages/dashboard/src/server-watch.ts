@@ -19,6 +19,8 @@ export interface Watched {
   readonly backSince: number;
   /** The server has another release of this page than the one that runs here. */
   readonly isOld: boolean;
+  /** Why the team's files are not in force as they were saved. The server tells administrators. */
+  readonly mistake?: string | undefined;
 }
 
 const AT_FIRST: Watched = { standing: "there", misses: 0, backSince: 0, isOld: false };
@@ -69,6 +71,7 @@ class ServerWatch {
   readonly #clock: Clock;
   readonly #listeners = new Set<() => void>();
   #watched = AT_FIRST;
+  #mistake: string | undefined;
   /** Ends the pause between two questions. */
   #nap = new AbortController();
 
@@ -124,13 +127,16 @@ class ServerWatch {
     if (signal.aborted) return;
 
     const before = this.#watched.standing;
-    this.#change(watchedAfter(this.#watched, answer, this.#clock.monotonic()));
+    const mistake = answer === "well" ? this.#mistake : undefined;
+    this.#change({ ...watchedAfter(this.#watched, answer, this.#clock.monotonic()), mistake });
     if (before === "gone" && answer !== "none") await this.lookForRelease();
   }
 
   /** A server that does not say in time how its database is may still live. */
   async #asks(signal: AbortSignal): Promise<ServerAnswer> {
     const ready = await ask("/readyz", signal);
+    const mistake = ready?.checks?.files?.detail;
+    this.#mistake = typeof mistake === "string" ? mistake : undefined;
     if (ready) return ready.checks?.database?.ok === false ? "starved" : "well";
 
     return (await ask("/healthz", signal)) === undefined ? "none" : "starved";
@@ -149,9 +155,9 @@ class ServerWatch {
   }
 
   #change(next: Watched): void {
-    const { standing, isOld } = this.#watched;
+    const { standing, isOld, mistake } = this.#watched;
     this.#watched = next;
-    if (next.standing === standing && next.isOld === isOld) return;
+    if (next.standing === standing && next.isOld === isOld && next.mistake === mistake) return;
     for (const listener of this.#listeners) listener();
   }
 }
@@ -171,7 +177,10 @@ async function ask(path: string, signal: AbortSignal): Promise<Said | undefined>
 
 /** What `/readyz` may say, as it comes from outside. */
 interface Said {
-  readonly checks?: { readonly database?: { readonly ok?: unknown } };
+  readonly checks?: {
+    readonly database?: { readonly ok?: unknown };
+    readonly files?: { readonly detail?: unknown };
+  };
   readonly type?: unknown;
 }
 
@@ -198,8 +207,8 @@ function entryOf(page: Document): string | undefined {
 
 export const serverWatch = new ServerWatch(systemClock);
 
-/** Whether the server is there, and whether this page is as new as it. */
-export function useServerWatch(): Pick<Watched, "standing" | "isOld"> {
+/** Whether the server is there, whether this page is as new as it, and what its files lack. */
+export function useServerWatch(): Pick<Watched, "standing" | "isOld" | "mistake"> {
   return useSyncExternalStore(serverWatch.subscribe, serverWatch.snapshot);
 }
 

@@ -406,6 +406,26 @@ describe("the panel", () => {
     },
   );
 
+  test("a refused key ends in a next step, the provider's words in a fold, and a button", async () => {
+    await using server = await serve();
+    await using opened = await openChat(server);
+    const { page } = opened;
+
+    await say(page, "거절해 줘");
+    await page.getByText("OPENAI_API_KEY 값을 확인하고").waitFor();
+    const words = page.getByText("Incorrect API key provided");
+    expect(await words.isVisible()).toBe(false);
+    await page.getByText("제공자가 보낸 글").click();
+    await words.waitFor();
+    expect(await violations(page)).toEqual([]);
+    await page.getByRole("button", { name: "다시 보내기" }).click();
+
+    await expect
+      .poll(() => postsOf(server).map(({ message }) => message))
+      .toEqual(["거절해 줘", "거절해 줘"]);
+    expect(opened.complaints).toEqual([]);
+  });
+
   test("does not ask for memory outside dev mode, and says how to see it", FULL, async () => {
     await using server = await serve({ devMode: false });
     await using opened = await openChat(server);

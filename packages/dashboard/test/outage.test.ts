@@ -111,6 +111,23 @@ test(
   },
 );
 
+test("a mistake in saved files is shown with its place on every page until it is mended", async () => {
+  await using server = await new DoubleServer({ site }).start();
+  await using opened = await openPage(browser, `${server.url}/events`);
+  const { page, complaints } = opened;
+  const files = { ok: false, detail: "services/faq/service.ts:8: nope is not defined" };
+  const checks = { database: { ok: true }, files };
+  await page.route(/\/readyz$/, (route) => route.fulfill({ json: { ready: true, checks } }));
+
+  await page.getByText("service.ts:8: nope is not defined").waitFor();
+  await page.getByText("팀은 전과 같이 답해요").waitFor();
+  expect(await violations(page)).toEqual([]);
+  await page.unroute(/\/readyz$/);
+  await page.getByText("nope is not defined").waitFor({ state: "detached" });
+
+  expect(complaints).toEqual([]);
+});
+
 test(
   "a page whose code cannot be fetched leaves the menu, and opens when the server is back",
   { ...FULL, timeout: 60_000 },

@@ -20,7 +20,7 @@ import {
 import { Fragment, memo, useMemo, useRef, type ReactNode, type RefObject } from "react";
 import { EscalationCard } from "../escalations/escalation-card.tsx";
 import { useFollowEnd } from "../follow-end.ts";
-import { toneOf } from "./tone.ts";
+import { isRefusedUnheard, toneOf, type Tone } from "./tone.ts";
 import { FileLinks } from "../files/file-links.tsx";
 import { useLanguage, useText } from "../language.tsx";
 import { ErrorWords } from "../problem.tsx";
@@ -67,7 +67,13 @@ export function MessageList(props: {
       aria-busy={view.turn !== undefined}
     >
       <ol className="messages-list stack wide">
-        <Answered said={said} open={open} conversation={conversation} slots={slots} />
+        <Answered
+          said={said}
+          open={open}
+          conversation={conversation}
+          slots={slots}
+          onSend={onSend}
+        />
         {view.turn !== undefined && (
           <Answering turn={view.turn} onReattach={() => conversation.reattach()} />
         )}
@@ -96,11 +102,13 @@ function Answered({
   open,
   conversation,
   slots,
+  onSend,
 }: {
   said: readonly Entry[];
   open: readonly Escalation[];
   conversation: Conversation;
   slots: readonly SlotInfo[];
+  onSend: SendMessage;
 }): ReactNode {
   const receipts = useMemo(() => receiptsByEntry(said), [said]);
   const done = said.filter((entry) => entry.done !== undefined);
@@ -117,6 +125,9 @@ function Answered({
             slots={slots}
             isLast={entry === said.at(-1)}
           />
+          {entry === said.at(-1) && isRefusedUnheard(entry.done) && (
+            <SendAgain asked={said.at(-2)} onSend={onSend} />
+          )}
           {entry.done !== undefined && (
             <Questions
               all={open.filter(({ source }) => source.turn === entry.turnId)}
@@ -193,7 +204,7 @@ const Message = memo(function Message(props: {
       {entry.content !== "" && (
         <div className={tone === undefined ? "answer" : "answer notice stack"}>
           <Markdown>{entry.content}</Markdown>
-          {tone !== undefined && <Tone tone={tone} code={entry.done?.error?.code ?? ""} />}
+          {tone !== undefined && <ToneNote tone={tone} error={entry.done?.error} />}
         </div>
       )}
       <FileLinks files={filesOf(entry)} />
@@ -250,17 +261,54 @@ const TONE_ICONS = {
   failed: IconAlertTriangle,
 } as const;
 
-/** What an answer that is none is: stopped, failed, or waiting for a person. */
-function Tone({ tone, code }: { tone: "waits" | "stopped" | "failed"; code: string }): ReactNode {
+/**
+ * What an answer that is none is: stopped, failed, or waiting for a person. What a provider said is
+ * for operators: a server in dev mode alone sends details.
+ */
+function ToneNote({ tone, error }: { tone: Tone; error: Done["error"] }): ReactNode {
   const text = useText();
   const Icon = TONE_ICONS[tone];
+  const { code = "", message, details } = error ?? {};
 
   return (
-    <p className="notice-note small toolbar strong">
-      <Icon size={14} aria-hidden />
-      {text.chat.tones[tone]}
-      {tone !== "stopped" && <code title={text.chat.errorCode}>{code}</code>}
-    </p>
+    <>
+      <p className="notice-note small toolbar strong">
+        <Icon size={14} aria-hidden />
+        {text.chat.tones[tone]}
+        {tone !== "stopped" && <code title={text.chat.errorCode}>{code}</code>}
+      </p>
+      {details !== undefined && code.startsWith("MODEL_") && (
+        <details className="more small">
+          <summary>{text.chat.exactWords}</summary>
+          <p className="verbatim">{message}</p>
+        </details>
+      )}
+    </>
+  );
+}
+
+/** Sends the words anew that no model has heard: once the set-up is mended, that is enough. */
+function SendAgain({
+  asked,
+  onSend,
+}: {
+  asked: Entry | undefined;
+  onSend: SendMessage;
+}): ReactNode {
+  const text = useText();
+  if (asked?.role !== "user" || asked.content === "" || asked.files !== undefined) return null;
+
+  return (
+    <li className="toolbar">
+      <Button
+        size="compact-sm"
+        variant="default"
+        leftSection={<IconRefresh size={14} />}
+        onClick={() => onSend(asked.content)}
+      >
+        {text.common.sendAgain}
+      </Button>
+    </li>
   );
 }
 

@@ -20,3 +20,18 @@ export function toneOf(done: Done | undefined): Tone | undefined {
       return "failed";
   }
 }
+
+/** What a provider refuses until an operator mends the set-up. */
+const REFUSES_ALL: ReadonlySet<string> = new Set([
+  "MODEL_UNAUTHORIZED",
+  "MODEL_UNKNOWN",
+  "MODEL_QUOTA_EXHAUSTED",
+  "MODEL_REQUEST_INVALID",
+]);
+
+/** Whether no model has heard the message, so that sending it anew repeats nothing. Pure. */
+export function isRefusedUnheard(done: Done | undefined): boolean {
+  const { error, trace } = done ?? {};
+  if (error === undefined || error.retry === true || !REFUSES_ALL.has(error.code)) return false;
+  return trace?.agents.every(({ success, tokensOut }) => !success && tokensOut === 0) ?? false;
+}

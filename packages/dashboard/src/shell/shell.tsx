@@ -1,5 +1,5 @@
 import { ActionIcon, Button, Loader, CloseButton } from "@mantine/core";
-import { IconMenu2, IconPlugConnectedX } from "@tabler/icons-react";
+import { IconAlertTriangle, IconMenu2, IconPlugConnectedX } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { Outlet, useRouter } from "@tanstack/react-router";
 import { DureError, systemClock, type Me } from "dure/client";
@@ -186,13 +186,21 @@ function MenuDrawer(props: { onClose: () => void; children: ReactNode }): ReactN
 
 // --- server banner
 
-/** Says that the server is gone, that it is back, and that it brought another release. */
+/** Says that saved files are not in force, that the server is gone, that it is back, and that it brought another release. */
 function ServerBanner(): ReactNode {
   const words = useText().shell;
-  const { standing, isOld } = useServerWatch();
+  const { standing, isOld, mistake } = useServerWatch();
 
   return (
     <div className="server-banner" role="status">
+      {mistake !== undefined && (
+        <p data-tone="gone">
+          <IconAlertTriangle size={17} aria-hidden />
+          <span>
+            <strong>{words.mistake}</strong> <code className="verbatim">{mistake}</code>
+          </span>
+        </p>
+      )}
       {(standing === "gone" || standing === "starved") && (
         <p data-tone="gone">
           <IconPlugConnectedX size={17} aria-hidden />

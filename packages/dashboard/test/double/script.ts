@@ -64,6 +64,15 @@ export function scriptFor(request: Request, state: State): Step[] {
     const files = [{ id: "file_1", name: "그림.png", type: "image/png", bytes: 70 }];
     return [finish("그렸어요.", state, [trace("answer", 20)], { files })];
   }
+  if (message.includes("거절")) {
+    const message =
+      "OpenAI에서 API 키를 거절했어요. OPENAI_API_KEY 값을 확인하고 다시 시도해 주세요.";
+    const words = "openai:gpt-x failed (HTTP 401): Incorrect API key provided.";
+    const error = { code: "MODEL_UNAUTHORIZED", message: words, details: {} };
+    const refused = { success: false, error: error.code, tokens_in: 0, tokens_out: 0 };
+    const _trace = { total_elapsed_ms: 90, agents: [{ ...trace("answer", 80), ...refused }] };
+    return [{ do: "done", data: { message, next_action: "ASK", error, _trace } }];
+  }
   if (message.includes("실패")) {
     return [
       start("intent", "의도 파악 중"),

@@ -1,15 +1,23 @@
+import { readFileSync } from "node:fs";
 import path from "node:path";
 import type { DureClient, ReconnectOptions } from "../client/index.ts";
 import { DureError, messageOf } from "../kernel/errors.ts";
 import { isTeamFolder } from "../team/config-files.ts";
-import { loadEnvFile, readEnvironment, type Environment } from "../team/environment.ts";
+import {
+  envFileWarnings,
+  loadEnvFile,
+  readEnvironment,
+  type Environment,
+} from "../team/environment.ts";
 import { SETTINGS } from "../team/limits.ts";
 import type { CommonOptions } from "./commands/command.ts";
 
-/** The environment with what a `.env` file in the team's folder adds. */
+/** The environment with what a `.env` file in the team's folder adds, and what is odd in it. */
 export function environmentOf(dir: string): Environment {
-  loadEnvFile(path.resolve(dir));
-  return readEnvironment();
+  const file = loadEnvFile(path.resolve(dir));
+  const environment = readEnvironment();
+  const odd = file === undefined ? [] : envFileWarnings(readFileSync(file, "utf8"));
+  return { ...environment, warnings: [...odd, ...environment.warnings] };
 }
 
 interface ServerTarget {

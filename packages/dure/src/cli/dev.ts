@@ -10,7 +10,7 @@ import { connect, environmentOf } from "./connect.ts";
 import { watch } from "chokidar";
 
 /** Changes that come together, as an editor and git make them, are one restart, milliseconds. */
-const DEBOUNCE = 200;
+const DEBOUNCE = 100;
 /**
  * A child that does not end after SIGTERM is killed, milliseconds; its turns go on in the next one.
  */
@@ -24,9 +24,9 @@ export interface DevOptions {
 }
 
 /**
- * `dure start` in dev mode, restarted when a file in the folder changes. Files of agents are taken
- * in by the team that runs, without a restart. A team that cannot start
- * (a mistake in a file) is tried again with the next change. Ends with the first SIGINT or SIGTERM.
+ * `dure start` in dev mode. The team that runs takes in a file that was saved; after a mistake it
+ * answers as before. What it cannot take in, such as `.env`, is a restart. A team that cannot start
+ * is tried again with the next change. Ends with the first SIGINT or SIGTERM.
  */
 export async function dev(options: DevOptions): Promise<number> {
   const child = new RestartedChild(options);
@@ -114,13 +114,13 @@ class RestartedChild {
   /** Files that were saved together. */
   changed(files: readonly string[]): void {
     const names = files.join(", ");
-    const isTakenIn = this.#child !== undefined && files.every(isOfAgents);
+    const isTakenIn = this.#child !== undefined && !files.some(isOfProcess);
     if (!isTakenIn) return this.#restartFor(names);
 
     this.#takingIn = this.#takingIn.then(() => this.#takeIn(names));
   }
 
-  /** Where the team cannot take the agents in, a restart brings them. */
+  /** Where the team cannot take the files in, a restart brings them. */
   async #takeIn(names: string): Promise<void> {
     if (this.#isStopping || this.#restarting !== undefined) return;
     const { folder, output } = this.#options;
@@ -166,9 +166,9 @@ async function endOf(child: ChildProcess | undefined): Promise<void> {
   cancel();
 }
 
-// --- dev agents
+// --- take in
 
-/** What saved agents' files led to. */
+/** What saved files led to. */
 type TakenIn =
   | { readonly outcome: "in-force" }
   /** The team answers as before. */
@@ -179,17 +179,14 @@ type TakenIn =
 /** Longest wait for the server, milliseconds; then the team is started anew. */
 const PATIENCE_MS = 10_000;
 
-/** Whether it is an agent's own file, of a skill, or the one that all agents read. Pure. */
-export function isOfAgents(file: string): boolean {
-  const name = file.split(path.sep).join("/");
-  return /^(?:agents\/[^/]+\/(?:agent\.(?:yaml|md)|(?:SOUL|AGENTS|MEMORY)\.md)|skills\/.+|AGENTS\.md)$/.test(
-    name,
-  );
+/** Whether a process reads it once, at its start. Pure. */
+export function isOfProcess(file: string): boolean {
+  return [".env", "package.json", "package-lock.json", "tsconfig.json"].includes(file);
 }
 
 /**
- * Lets the server of this folder read its agents anew, as `dure reload` does: turns that run end
- * with what they began with. A mistake changes nothing.
+ * Lets the server of this folder read its team anew, as `dure reload` does: turns that run end with
+ * what they began with. A mistake changes nothing.
  */
 async function takeIn(folder: string): Promise<TakenIn> {
   try {
@@ -211,7 +208,7 @@ async function reload(folder: string, signal: AbortSignal): Promise<TakenIn> {
 }
 
 function tooLong(): Error {
-  return new Error("The server did not read its agents in time.");
+  return new Error("The server did not read its team in time.");
 }
 
 /** The one that was started with this data folder, and not another one that `DURE_URL` names. */

@@ -36,6 +36,8 @@ const PACKAGES = fileURLToPath(new URL("../../../../node_modules", import.meta.u
 /** Another program, and the server of another team. */
 let program: Server;
 let otherTeam: Server;
+/** Of another maker, whose health looks like ours. */
+let wellProgram: Server;
 let discord: FakeDiscord;
 let slack: FakeSlack;
 /** The platform's ids of the room `desk`: a forum, and a channel that the app is not in. */
@@ -46,6 +48,7 @@ let team: string;
 
 beforeAll(async () => {
   program = await serving("not dure");
+  wellProgram = await serving('{"status":"ok"}');
   otherTeam = await serving('{"status":"ok","version":"1.0.0","process_id":"process_other"}');
   discord = await FakeDiscord.start();
   forum = discord.addChannel(discord.addGuild("Demo"), "desk", "forum").id;
@@ -61,7 +64,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await discord.stop();
   await slack.stop();
-  for (const server of [program, otherTeam]) {
+  for (const server of [program, otherTeam, wellProgram]) {
     await new Promise((resolve) => server.close(resolve));
   }
 });
@@ -288,6 +291,11 @@ const MISTAKES: readonly Mistake[] = [
     told: [/fail port: 127\.0\.0\.1:\d+ belongs to the server of another team/, /PORT/],
   },
   {
+    name: "another program that answers as if it were well has the port",
+    plant: async () => vi.stubEnv("PORT", portOf(wellProgram)),
+    told: [/fail port: 127\.0\.0\.1:\d+ cannot be used \(EADDRINUSE\)/, /PORT/],
+  },
+  {
     name: "an address that is not of this machine",
     env: { HOST: "203.0.113.7" },
     told: [/fail port: 203\.0\.113\.7:4600 cannot be used \(EADDRNOTAVAIL\)/, /HOST/],
@@ -295,7 +303,7 @@ const MISTAKES: readonly Mistake[] = [
   {
     name: "open to others without a token",
     env: { HOST: "0.0.0.0" },
-    told: [/warn token: 0\.0\.0\.0/, /DURE_TOKEN/],
+    told: [/fail token: 0\.0\.0\.0/, /DURE_TOKEN/],
   },
   {
     name: "a token that is too short",
@@ -306,6 +314,16 @@ const MISTAKES: readonly Mistake[] = [
     name: "a variable of dure that does not exist",
     env: { DURE_HOMES: "/tmp" },
     told: [/warn environment: DURE_HOMES.*did you mean DURE_HOME/],
+  },
+  {
+    name: "a variable with a prefix that it does not have",
+    env: { DURE_PORT: "4700" },
+    told: [/warn environment: DURE_PORT.*did you mean PORT\?/],
+  },
+  {
+    name: "a line of .env without =, and a quote that stays open",
+    plant: (at) => writeFile(path.join(at, ".env"), "# keys\nOPENAI_API_KEY sk-1\nA='b\nC=d\n"),
+    told: [/warn environment: \.env:2 has no =/, /\.env:3 opens a quote/],
   },
   {
     name: "the data folder is a file",
@@ -373,7 +391,7 @@ describe("doctor", () => {
     expect(notKorean(korean.text, GIVEN)).toEqual([]);
   });
 
-  test("says in its first line that nothing is wrong, and leaves the disk as it was", async () => {
+  test("says in its last line that nothing is wrong, and leaves the disk as it was", async () => {
     await change(
       team,
       "dure.config.ts",
@@ -385,7 +403,8 @@ describe("doctor", () => {
 
     const { exitCode, text } = await doctor(team);
 
-    expect(text.split("\n")[1]).toBe("Nothing is in the way of a start.");
+    expect(text.trim().split("\n").at(-1)).toBe("Nothing is in the way of a start.");
+    expect(text).not.toContain("limits.maxFillTurns");
     expect(exitCode).toBe(0);
     expect(await filesOf(team)).toEqual(before);
   });

@@ -158,29 +158,61 @@ test(
 );
 
 test(
-  "dev answers with what a file says after it was changed, and waits while it is broken",
+  "dev answers with what a file says after it was saved; after a broken save it answers as before",
   { ...FULL, timeout: 90_000 },
   async () => {
     const file = path.join(team, "services", "minimal", "service.ts");
     const source = await readFile(file, "utf8");
     const dev = dure(["dev"], team, { LOG_LEVEL: "warn" });
-    const waiting = async (count: number): Promise<string> =>
-      (await said(dev, /demo answers at (http\S+)/, count))[1]!;
-    await waiting(1);
+    const [, url] = await said(dev, /demo answers at (http\S+)/);
+    const noted = async (words: RegExp): Promise<void> => {
+      while (!words.test(dev.output.stderr)) await once(dev.child.stderr!, "data");
+    };
+    const answer = async (): Promise<string> =>
+      (await finished(dure(["chat", "--url", url!, "hello"], team))).stdout;
+    const mistake = async (): Promise<unknown> => {
+      const { checks } = (await (await fetch(`${url}/readyz`)).json()) as ReadyJson;
+      return checks["files"]?.detail;
+    };
 
-    await writeFile(file, source.replace("agents: { helper }", "agents: { helper: }"));
-    while (!/Waiting for a change/.test(dev.output.stderr)) await once(dev.child.stderr!, "data");
     await writeFile(file, source.replace("answer.text", '"new words"'));
-    const url = await waiting(2);
+    await noted(/service\.ts changed; it counts from the next answer on/);
+    expect(await answer()).toContain("new words");
+    await writeFile(file, `${source}\nmissing.call();\n`);
+    await noted(/the team answers as before: .*service\.ts:\d+: missing is not defined/);
+    expect(await answer()).toContain("new words");
+    expect(await mistake()).toMatch(/minimal\/service\.ts:\d+: missing is not defined/);
+    await writeFile(file, source.replace("answer.text", '"newest words"'));
+    await expect.poll(answer).toContain("newest words");
+    expect(await mistake()).toBeUndefined();
 
-    expect(await finished(dure(["chat", "--url", url, "hello"], team))).toMatchObject({
-      exitCode: 0,
-      stdout: expect.stringContaining("new words") as string,
-    });
     dev.child.kill("SIGTERM");
     expect((await finished(dev)).exitCode).toBe(0);
   },
 );
+
+test(
+  "dev restarts for a file that a process reads at its start, and waits while none starts",
+  { ...FULL, timeout: 90_000 },
+  async () => {
+    const dev = dure(["dev"], team, { LOG_LEVEL: "warn" });
+    const waiting = (count: number): Promise<unknown> =>
+      said(dev, /demo answers at (http\S+)/, count);
+    await waiting(1);
+
+    await writeFile(path.join(team, ".env"), "HOST=0.0.0.0\n");
+    while (!/Waiting for a change/.test(dev.output.stderr)) await once(dev.child.stderr!, "data");
+    await writeFile(path.join(team, ".env"), "");
+    await waiting(2);
+
+    dev.child.kill("SIGTERM");
+    expect((await finished(dev)).exitCode).toBe(0);
+  },
+);
+
+interface ReadyJson {
+  readonly checks: Readonly<Record<string, { readonly detail?: string }>>;
+}
 
 test(
   "dev takes in an agent's file without a restart; a mistake in it changes nothing",
@@ -208,8 +240,8 @@ test(
     await noted(/the team answers as before: .*temprature/);
 
     expect([await nameOf(), await process()]).toEqual(["Theo", first]);
-    await writeFile(path.join(team, "services", "minimal", "more.ts"), "export {};\n");
-    await noted(/more\.ts changed; restarting/);
+    await writeFile(path.join(team, ".env"), "");
+    await noted(/\.env changed; restarting/);
     dev.child.kill("SIGTERM");
     expect((await finished(dev)).exitCode).toBe(0);
   },

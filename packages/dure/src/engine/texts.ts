@@ -10,6 +10,8 @@ export type TroubleClass =
   | "format"
   | "connection"
   | "model"
+  | "refused"
+  | "context"
   | "budget"
   | "loop"
   | "stopped"
@@ -34,6 +36,14 @@ const TROUBLE = {
   model: {
     ko: "AI 모델 설정에 문제가 있어서 지금은 답할 수 없어요. 운영자가 고치면 다시 말씀해 주세요.",
     en: "I cannot answer: my model is not set up correctly. Please try again once an operator has fixed it.",
+  },
+  refused: {
+    ko: "AI 제공자의 안전 필터가 답변을 막았어요. 표현을 바꿔서 다시 말씀해 주세요.",
+    en: "A content filter stopped the answer. Please word your message differently.",
+  },
+  context: {
+    ko: "대화가 너무 길어져서 더 읽을 수 없어요. 새 대화를 시작하거나 더 짧게 나눠서 말씀해 주세요.",
+    en: "This conversation has become too long to read. Please begin a new one, or send less at once.",
   },
   budget: {
     ko: "사용 한도에 도달해서 지금은 답변할 수 없어요.",
@@ -68,7 +78,9 @@ const TROUBLE_OF_CODE: Readonly<Record<string, TroubleClass>> = {
   TOOL_TIMEOUT: "timeout",
   MODEL_FORMAT: "format",
   MODEL_EMPTY: "format",
-  MODEL_REFUSED: "format",
+  MODEL_REFUSED: "refused",
+  MODEL_CONTEXT_EXCEEDED: "context",
+  MODEL_REQUEST_INVALID: "model",
   MODEL_UNREACHABLE: "connection",
   MODEL_SERVER_ERROR: "connection",
   MODEL_RATE_LIMITED: "connection",
@@ -106,9 +118,11 @@ interface RefusedModel {
   readonly model: string;
   /** Environment variable of its key. Undefined: the configuration names one. */
   readonly keyVariable?: string | undefined;
+  /** Environment variable of its address. */
+  readonly addressVariable?: string | undefined;
 }
 
-/** What a developer does about a model that refuses every call. */
+/** What a developer does about a model that does not answer. */
 const MODEL_NEXT_STEPS: Readonly<
   Record<string, Record<Locale, (refused: RefusedModel) => string>>
 > = {
@@ -129,9 +143,61 @@ const MODEL_NEXT_STEPS: Readonly<
       `${title}의 사용 한도를 다 썼어요. 요금제와 결제 상태를 확인하고 다시 시도해 주세요.`,
     en: ({ title }) => `The quota at ${title} is used up. Check plan and billing, then try again.`,
   },
+  MODEL_RATE_LIMITED: {
+    ko: ({ title }) =>
+      `${title}에서 호출 횟수를 제한했어요. 1분쯤 뒤에 다시 시도하거나 ${title}에서 한도를 올려 주세요.`,
+    en: ({ title }) =>
+      `${title} limits how often it is called. Try again in a minute, or raise the limit at ${title}.`,
+  },
+  MODEL_SERVER_ERROR: {
+    ko: ({ title }) =>
+      `${title}에 장애가 있거나 요청이 몰렸어요. 잠시 후 다시 시도하거나 DURE_MODEL에 쉼표로 두 번째 모델을 적어 주세요.`,
+    en: ({ title }) =>
+      `${title} is overloaded or in trouble. Try again later, or name a second model behind a comma in DURE_MODEL.`,
+  },
+  MODEL_UNREACHABLE: {
+    ko: ({ title, addressVariable = "base_url" }) =>
+      `${title}에 연결하지 못했어요. 인터넷 연결과 ${addressVariable} 값을 확인해 주세요. 프록시가 필요하면 NODE_USE_ENV_PROXY=1과 HTTPS_PROXY를 설정해 주세요.`,
+    en: ({ title, addressVariable = "base_url" }) =>
+      `${title} could not be reached. Check the connection and ${addressVariable}. Behind a proxy, set NODE_USE_ENV_PROXY=1 and HTTPS_PROXY.`,
+  },
+  MODEL_TIMEOUT: {
+    ko: ({ title }) =>
+      `${title}에서 제때 답이 오지 않았어요. 다시 시도하거나 policy.timeoutSec 값을 올려 주세요.`,
+    en: ({ title }) => `${title} did not answer in time. Try again, or raise policy.timeoutSec.`,
+  },
+  MODEL_EMPTY: {
+    ko: ({ model }) =>
+      `‘${model}’ 모델이 빈 답을 보냈어요. 다시 시도하거나 llm.maxOutputTokens 값을 올려 주세요.`,
+    en: ({ model }) => `“${model}” sent an empty answer. Try again, or raise llm.maxOutputTokens.`,
+  },
+  MODEL_FORMAT: {
+    ko: ({ model }) =>
+      `‘${model}’ 모델의 답이 정해진 형식과 달라요. 프롬프트에 형식을 더 분명히 적거나 다른 모델을 골라 주세요.`,
+    en: ({ model }) =>
+      `The answer of “${model}” has another form than asked for. Describe the form in the prompt, or choose another model.`,
+  },
+  MODEL_REFUSED: {
+    ko: ({ title }) =>
+      `${title}의 안전 필터가 답변을 막았어요. 메시지나 프롬프트의 표현을 바꿔 주세요.`,
+    en: ({ title }) =>
+      `The content filter of ${title} stopped the answer. Word the message or the prompt differently.`,
+  },
+  MODEL_CONTEXT_EXCEEDED: {
+    ko: ({ model }) =>
+      `대화가 ‘${model}’ 모델이 읽을 수 있는 길이를 넘었어요. 새 대화를 시작하거나 더 긴 글을 읽는 모델을 골라 주세요.`,
+    en: ({ model }) =>
+      `The conversation is longer than “${model}” can read. Begin a new one, or choose a model with a longer context.`,
+  },
+  MODEL_REQUEST_INVALID: {
+    ko: ({ title }) =>
+      `${title}에서 요청을 받아들이지 않았어요. 제공자가 보낸 글에 나온 설정을 고치고 다시 시도해 주세요.`,
+    en: ({ title }) =>
+      `${title} did not accept the request. Change the setting that its own words name, then try again.`,
+  },
 };
 
-/** As `troubleText`, with the next step where a model refused: in dev mode its reader can take it. */
+/** As `troubleText`, with the next step where a model failed: in dev mode its reader can take it. */
 export function developerText(error: unknown, locale: string): string {
   const nextStep = MODEL_NEXT_STEPS[codeOf(error) ?? ""]?.[localeOf(locale)];
   const refused = error instanceof DureError ? (error.details as Partial<RefusedModel>) : undefined;
@@ -148,6 +214,8 @@ const OPEN_MESSAGES = {
   format: "The model's answer could not be used.",
   connection: "Another system could not be reached.",
   model: "The model refuses every call.",
+  refused: "A content filter stopped the answer.",
+  context: "The conversation is longer than the model can read.",
   budget: "A budget is used up.",
   loop: "The agent called tools and came to no answer.",
   stopped: "The turn was stopped.",

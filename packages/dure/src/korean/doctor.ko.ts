@@ -33,8 +33,8 @@ export const DOCTOR_SENTENCES_KO: readonly SentenceForm[] = [
   ],
 
   [
-    "Put ANTHROPIC_API_KEY or OPENAI_API_KEY into .env and model: into the configuration.",
-    "`.env`에 `ANTHROPIC_API_KEY`나 `OPENAI_API_KEY`를 적고, 설정에 `model:`을 적어 주세요.",
+    "Put ANTHROPIC_API_KEY or OPENAI_API_KEY into .env; the key alone is enough.",
+    "`.env`에 `ANTHROPIC_API_KEY`나 `OPENAI_API_KEY`를 적어 주세요. 키만 있으면 돼요.",
   ],
 
   [
@@ -106,7 +106,7 @@ export const DOCTOR_SENTENCES_KO: readonly SentenceForm[] = [
     "모델 회사에 문제가 있어요. 나중에 다시 시도해 주세요.",
   ],
 
-  ["Check the address and the connection.", "주소와 연결을 확인해 주세요."],
+  ["Check the address, the connection and the proxy.", "주소와 연결, 프록시를 확인해 주세요."],
 
   [
     "Raise policy.timeoutSec if answers need longer.",
@@ -500,7 +500,7 @@ export const DOCTOR_SENTENCES_KO: readonly SentenceForm[] = [
     "이 사용자에게 쓰기 권한을 주거나, `DURE_HOME`에 쓸 수 있는 폴더를 적어 주세요.",
   ],
 
-  ["{0} GiB free at {1}", "{1}에 {0} GiB 남았어요"],
+  ["{0} free at {1}", "{1}에 {0} 남았어요"],
 
   [
     "Make room, or set DURE_HOME to another disk.",

@@ -116,8 +116,8 @@ export const START_SENTENCES_KO: readonly SentenceForm[] = [
   ["Give each service a name of its own.", "서비스마다 다른 이름을 지어 주세요."],
 
   [
-    "Keep fewer turns than the threshold; dure doctor shows where each value comes from.",
-    "값을 어디서 정했는지는 `dure doctor`로 볼 수 있어요.",
+    "Keep fewer turns than the threshold; dure doctor --settings shows where each value comes from.",
+    "값을 어디서 정했는지는 `dure doctor --settings`로 볼 수 있어요.",
   ],
 
   // --- the environment
@@ -127,6 +127,16 @@ export const START_SENTENCES_KO: readonly SentenceForm[] = [
   ],
 
   ["Write one NAME=value per line.", "한 줄에 `이름=값` 하나씩 적어 주세요."],
+
+  [
+    "{0}:{1} has no =, so it sets nothing. Write NAME=value.",
+    "{0}:{1}에 =이 없어서 아무 값도 정하지 않아요. `이름=값`으로 적어 주세요.",
+  ],
+
+  [
+    "{0}:{1} opens a quote that is not closed, so its value is not what it seems.",
+    "{0}:{1}에서 연 따옴표가 닫히지 않아서 값이 보이는 것과 달라요.",
+  ],
 
   [
     "{0} is set, but dure reads no such variable; did you mean {1}?",

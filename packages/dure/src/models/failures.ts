@@ -75,7 +75,7 @@ export const FAILURES = {
     fallback: true,
     mayCost: true,
     errorClass: "unavailable",
-    hint: "Check the address and the connection.",
+    hint: "Check the address, the connection and the proxy.",
   }),
   timeout: row("MODEL_TIMEOUT", {
     retryable: true,

@@ -246,6 +246,15 @@ describe.each(WIRES)("over the wire format of $wire", ({ wire, llm, usage }) => 
     expect(mock.getRequests()).toHaveLength(1);
   });
 
+  test("a proxy that asks for a password counts as a connection that failed", async () => {
+    await using server = await rawServer((response) => response.writeHead(407).end());
+    const behind = { ...llm, base_url: server.url };
+
+    await expect(attempt(behind, { max_retry: 0, backoff_sec: 0 })).rejects.toMatchObject({
+      code: "MODEL_UNREACHABLE",
+    });
+  });
+
   test("a stream cut after its first token is an error, not an answer, and is not asked again", async () => {
     mock.onMessage(
       "try",

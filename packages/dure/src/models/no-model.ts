@@ -12,12 +12,12 @@ export function isNoModel({ provider, model }: Pick<LlmRef, "provider" | "model"
 const HOW = {
   en:
     "I have no model yet, so I cannot answer. Put a key into the file `.env` of the team's " +
-    "folder, such as `ANTHROPIC_API_KEY=…` or `OPENAI_API_KEY=…`, and start the team again. " +
-    "`npx dure doctor` tries the key.",
+    "folder, such as `ANTHROPIC_API_KEY=…` or `OPENAI_API_KEY=…`. `dure dev` then starts again " +
+    "by itself; after `dure start`, start it again. `npx dure doctor` tries the key.",
   ko:
     "아직 연결된 모델이 없어서 답할 수 없어요. 팀 폴더의 `.env` 파일에 `ANTHROPIC_API_KEY=…`나 " +
-    "`OPENAI_API_KEY=…`처럼 키를 적고 팀을 다시 시작해 주세요. `npx dure doctor`로 키를 확인할 수 " +
-    "있어요.",
+    "`OPENAI_API_KEY=…`처럼 키를 적어 주세요. `dure dev`는 알아서 다시 시작하고, `dure start`로 켠 " +
+    "팀은 다시 시작해야 해요. `npx dure doctor`로 키를 확인할 수 있어요.",
 } as const;
 type HintLanguage = keyof typeof HOW;
 

@@ -141,10 +141,14 @@ export function keyFactsOf(name: KeyedProvider) {
   return { title, ...variables };
 }
 
-/** Facts of a provider that its errors carry: how people write it, and the variable of its key. */
+/** Facts of a provider that its errors carry: how people write it, and its variables. */
 export function providerFactsOf(name: ProviderName): Readonly<Record<string, string>> {
   const { title = name, variables }: Provider = PROVIDERS[name];
-  return onlyDefined({ title, keyVariable: variables?.key });
+  return onlyDefined({
+    title,
+    keyVariable: variables?.key,
+    addressVariable: variables?.baseUrl,
+  });
 }
 
 /**

@@ -101,21 +101,20 @@ export type OriginDecision =
  * Refuses what another site's page makes a browser do. Pure; the first rule that applies wins. A
  * cookie and a local connection prove nothing about the page, so they need the browser's word: for
  * whatever changes something with a cookie, and for the GET that starts a turn. A local POST
- * without it is curl's: every browser since 2019 sends Origin with a POST to another origin.
+ * without it is curl's: every browser since 2019 sends Origin with a POST to another origin. No
+ * browser adds a bearer by itself, and a page may send one only after a preflight, which lists
+ * origins; the origin of any other one is passed on by a proxy.
  * Source: Fetch standard, "append a request Origin header".
  * @param proof undefined on a public route, where it is not asked who comes
  */
 export function decideOrigin(
   request: Origins,
   proof: Principal["proof"] | undefined,
-  options: { unsafe: boolean; corsOrigins: readonly string[] },
+  { unsafe }: { unsafe: boolean },
 ): OriginDecision {
   const { method, host, origin, secFetchSite } = request;
   const isAmbient = proof === "cookie" || proof === "none";
-  if (!options.unsafe && !isAmbient) return { allowed: true };
-  if (proof === "bearer" && options.corsOrigins.some((listed) => listed === origin)) {
-    return { allowed: true };
-  }
+  if (proof === "bearer" || (!unsafe && !isAmbient)) return { allowed: true };
 
   if (origin !== undefined && !isSameOrigin(origin, host)) {
     return { allowed: false, because: `a page of ${origin} sent it` };
@@ -126,7 +125,7 @@ export function decideOrigin(
 
   const isOwnPage = origin !== undefined || secFetchSite === "same-origin";
 
-  if (options.unsafe && needsOwnPage(proof, method) && !isOwnPage) {
+  if (unsafe && needsOwnPage(proof, method) && !isOwnPage) {
     const how = proof === "cookie" ? "with a cookie" : "without a token";
     const because = `it comes ${how}, and nothing says that dure's own page sent it`;
     return { allowed: false, because };

@@ -301,6 +301,30 @@ export function loadEnvFile(folder: string): string | undefined {
   }
 }
 
+/**
+ * Lines of a `.env` file that Node reads in silence and that do not set what they seem to. Pure.
+ * @param file how the file is named to its reader
+ */
+export function envFileWarnings(text: string, file = ".env"): readonly string[] {
+  const warnings: string[] = [];
+  const lines = text.split(/\r?\n/);
+  for (let index = 0; index < lines.length; index++) {
+    const line = lines[index]!.trim();
+    const at = `${file}:${index + 1}`;
+    if (line === "" || line.startsWith("#")) continue;
+    const [, quote] = /^(?:export\s+)?[^=]*=\s*(["'`])/.exec(line) ?? [];
+    if (!line.includes("=")) warnings.push(`${at} has no =, so it sets nothing. Write NAME=value.`);
+    else if (quote !== undefined && !line.slice(line.indexOf(quote) + 1).includes(quote)) {
+      // A quoted value may go on in the lines below.
+      const end = lines.findIndex((below, at) => at > index && below.includes(quote));
+      if (end < 0 || lines.slice(index + 1, end + 1).some((below) => /^\w+=/.test(below))) {
+        warnings.push(`${at} opens a quote that is not closed, so its value is not what it seems.`);
+      } else index = end;
+    }
+  }
+  return warnings;
+}
+
 function readVariable(
   variable: Variable<unknown>,
   text: string,
@@ -363,7 +387,9 @@ function unknownVariables(source: Readonly<Record<string, string | undefined>>):
     .filter((name) => !known.includes(name))
     .flatMap((name) => {
       const isOurs = /^(DURE|MEMORY)_/.test(name);
-      const meant = closest(name, known, isOurs ? Infinity : FOREIGN_LETTERS);
+      const bare = name.replace(/^DURE_/, "");
+      const isPrefixed = bare !== name && known.includes(bare);
+      const meant = isPrefixed ? bare : closest(name, known, isOurs ? Infinity : FOREIGN_LETTERS);
       if (!isOurs && (meant === undefined || !PROVIDER_VARIABLE.test(name))) return [];
       return `${name} is set, but dure reads no such variable${meant ? `; did you mean ${meant}?` : "."}`;
     });

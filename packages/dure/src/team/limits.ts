@@ -602,7 +602,7 @@ export function settingsOf(config: TeamConfig, environment: Environment): Settin
       `is ${settings.summarizeThreshold}: nothing would ever be folded.`,
     {
       class: "input",
-      hint: "Keep fewer turns than the threshold; dure doctor shows where each value comes from.",
+      hint: "Keep fewer turns than the threshold; dure doctor --settings shows where each value comes from.",
     },
   );
 }

@@ -2,7 +2,7 @@ import { withOfflineModels } from "./offline-models.ts";
 import path from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import type { EngineDefinitions } from "../engine/engine.ts";
-import { DureError } from "../kernel/errors.ts";
+import { DureError, messageOf } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/logger.ts";
 import type { Directory } from "../rooms/directory.ts";
 import type { Rooms } from "../rooms/rooms.ts";
@@ -61,6 +61,7 @@ export class Reloader {
   readonly #parts: ReloaderParts;
   #team: LoadedTeam;
   #last: Promise<unknown> = Promise.resolve();
+  #mistake: string | undefined;
 
   constructor(parts: ReloaderParts) {
     this.#parts = parts;
@@ -72,7 +73,21 @@ export class Reloader {
    * given in code.
    */
   reload(): Promise<ReloadReport> {
-    return this.#inLine(() => this.#reload());
+    return this.#inLine(async () => {
+      try {
+        const report = await this.#reload();
+        this.#mistake = undefined;
+        return report;
+      } catch (error) {
+        this.#mistake = messageOf(error);
+        throw error;
+      }
+    });
+  }
+
+  /** Why the files as they were read last are not in force: with file and line. */
+  get mistake(): string | undefined {
+    return this.#mistake;
   }
 
   /**

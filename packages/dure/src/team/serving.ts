@@ -14,6 +14,7 @@ import { notificationRoutes } from "../alerts/notification-routes.ts";
 import { aiSdkRoutes } from "../ai-sdk/ai-sdk-routes.ts";
 import { AuditLog } from "../durable/audit-log.ts";
 import { messageOf } from "../kernel/errors.ts";
+import { onlyDefined } from "../kernel/json.ts";
 import type { Logger } from "../kernel/logger.ts";
 import { knowledgeRoutes } from "../knowledge/knowledge-routes.ts";
 import { mcpRoutes } from "../mcp-server/mcp-routes.ts";
@@ -258,7 +259,7 @@ function optionsOf(
     rooms,
     jobs,
     plans: library,
-    health: () => healthOf(served),
+    health: () => healthOf(served, reloader.mistake),
     reload: () => reloader.reload(),
     agents: agentBook({ folder: team.folder, definitions: served.definitions }),
     agentEdits: edits,
@@ -325,7 +326,8 @@ export function protocolsOf(parts: ProtocolParts): NonNullable<ServerOptions["pr
   ];
 }
 
-async function healthOf({ database, lease }: Core): Promise<Health> {
+/** A mistake in saved files leaves the team as it was: it is told, and the team is ready. */
+async function healthOf({ database, lease }: Core, mistake: string | undefined): Promise<Health> {
   const health = await database.health();
   const isWritable = health === "ok";
   const isHeld = lease.state === "held";
@@ -335,6 +337,7 @@ async function healthOf({ database, lease }: Core): Promise<Health> {
     checks: {
       database: { ok: isWritable, detail: health },
       lease: { ok: isHeld, detail: lease.state },
+      ...onlyDefined({ files: mistake === undefined ? undefined : { ok: false, detail: mistake } }),
     },
   };
 }

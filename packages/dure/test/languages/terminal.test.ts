@@ -105,7 +105,7 @@ test("doctor in an empty folder says in Korean what is missing", async () => {
 });
 
 test("doctor of a new team is Korean from its first line to the table of limits", async () => {
-  const { text } = await dure(["doctor"], team, { ...KOREAN, PORT: "0" }).ended;
+  const { text } = await dure(["doctor", "--settings"], team, { ...KOREAN, PORT: "0" }).ended;
 
   expect(text).toContain("아직 모델을 정하지 않아서");
   expect(text).toContain("기본값(docs/spec/platform §6)");
@@ -113,7 +113,7 @@ test("doctor of a new team is Korean from its first line to the table of limits"
 });
 
 test("the table of limits lines up with wide letters", async () => {
-  const { text } = await dure(["doctor"], team, { ...KOREAN, PORT: "0" }).ended;
+  const { text } = await dure(["doctor", "--settings"], team, { ...KOREAN, PORT: "0" }).ended;
   const rows = text.split("\n").filter((line) => / 기본값\(docs/.test(line));
   const columns = rows.map((line) => widthOf(line.slice(0, line.indexOf("기본값"))));
 

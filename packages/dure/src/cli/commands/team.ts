@@ -48,13 +48,16 @@ export const CHECK: CommandSpec = {
 
 export const DOCTOR: CommandSpec = {
   name: "doctor",
-  about: "check everything that a start needs, and show where each limit comes from",
-  examples: ["dure doctor", "dure doctor --json"],
+  about: "check everything that a start needs",
+  examples: ["dure doctor", "dure doctor --settings", "dure doctor --json"],
   worksOn: "folder",
+  declare: (command) =>
+    command.option("--settings", "also each setting, its value and where it comes from"),
   run:
     ({ output }) =>
-    async ({ dir }: CommonOptions) => {
+    async ({ dir, settings = false }: CommonOptions & { settings?: boolean }) => {
       const { doctor } = await import("../doctor/doctor.ts");
-      return doctor({ folder: path.resolve(dir), environment: environmentOf(dir), output });
+      const environment = environmentOf(dir);
+      return doctor({ folder: path.resolve(dir), environment, output, settings });
     },
 };

@@ -1,3 +1,5 @@
+import { existsSync } from "node:fs";
+import path from "node:path";
 import type { Database } from "../../durable/database.ts";
 import { checkServer } from "../../durable/server-check.ts";
 import { accessText, decideAccess } from "../../server/access-mode.ts";
@@ -12,7 +14,9 @@ import { settingsOf } from "../../team/limits.ts";
 import { checkWaiting } from "../../team/rooms.ts";
 import { lookAtDatabase } from "../database.ts";
 import { failed, type Finding } from "./finding.ts";
+import { homeOf } from "./machine.ts";
 import { findingOf } from "./rooms.ts";
+import { checkExposure } from "./server.ts";
 
 /** The database as it is: one that does not run is not started for a look. */
 export async function checkDatabase({
@@ -27,7 +31,9 @@ export async function checkDatabase({
   try {
     const found = await lookAtDatabase({ folder, environment });
     if (found.database === undefined) {
-      return [{ name: "database", status: "ok", detail: found.where }];
+      const isNew = !existsSync(path.join(homeOf(folder, environment), "pg"));
+      const exposure = team ? checkExposure(team, environment, isNew ? false : undefined) : [];
+      return [{ name: "database", status: "ok", detail: found.where }, ...exposure];
     }
     await using opened = found;
     await checkServer(opened.database);
@@ -40,12 +46,13 @@ export async function checkDatabase({
       detail: `${opened.where}, PostgreSQL ${row?.version ?? "?"}, session connections`,
     };
     const waiting = team ? await checkWaiting(team, environment, opened.database) : [];
-    const access = team ? [await checkAccess(team, environment, opened.database)] : [];
+    const access = team ? await checkAccess(team, environment, opened.database) : [];
     const vectors = team ? await checkVectors(team, opened.database) : [];
     const roles = team ? await checkRoles(team, opened.database) : [];
     return [reached, ...access, ...vectors, ...roles, ...waiting.map(findingOf)];
   } catch (error) {
-    return [failed("database", error)];
+    const exposure = team ? checkExposure(team, environment, undefined) : [];
+    return [failed("database", error), ...exposure];
   }
 }
 
@@ -61,11 +68,11 @@ async function checkVectors({ config }: LoadedTeam, database: Database): Promise
 
 /** Who would need a token or a login, and why: as the server decides it. */
 async function checkAccess(
-  { config }: LoadedTeam,
+  team: LoadedTeam,
   environment: Environment,
   database: Database,
-): Promise<Finding> {
-  const { host, loginAlways, allowedHosts, trustProxy } = settingsOf(config, environment);
+): Promise<readonly Finding[]> {
+  const { host, loginAlways, allowedHosts, trustProxy } = settingsOf(team.config, environment);
   const [hasLivingToken, peers] = await Promise.all([anyToken(database), openPeerOwners()]);
   const facts = {
     host,
@@ -76,7 +83,10 @@ async function checkAccess(
     hasLivingToken,
     namesPeers: peers !== undefined,
   };
-  return { name: "access", status: "ok", detail: accessText(decideAccess(facts)) };
+  return [
+    { name: "access", status: "ok", detail: accessText(decideAccess(facts)) },
+    ...checkExposure(team, environment, hasLivingToken),
+  ];
 }
 
 /** Roles that tools ask for and no token has. */

@@ -22,12 +22,14 @@ interface DoctorOptions {
   readonly folder: string;
   readonly environment: Environment;
   readonly output: Output;
+  /** Whether each setting is printed. */
+  readonly settings: boolean;
 }
 
 /**
  * Looks at everything that a start needs, without starting it and without a change on the disk.
- * Says first, in one line, what is wrong; then what to do about it, what is right, and where each
- * limit comes from.
+ * Says first, in one line, what is wrong; then what to do about it, and what is right. Where nothing
+ * is wrong, the last line says so.
  */
 export async function doctor(options: DoctorOptions): Promise<ExitCode> {
   const { output, environment } = options;
@@ -35,11 +37,12 @@ export async function doctor(options: DoctorOptions): Promise<ExitCode> {
   output.note(words.looking);
   const { team, findings } = await examine(options);
   const ok = findings.every(({ status }) => status !== "fail");
-  output.line(verdictOf(findings, output.words));
+  const verdict = verdictOf(findings, output.words);
+  if (verdict !== undefined) output.line(verdict);
   for (const finding of inOrder(findings)) tell(finding, output);
 
   const limits = team ? resolveLimits(team, environment) : [];
-  if (limits.length > 0) {
+  if (options.settings && limits.length > 0) {
     output.line();
     output.table(
       limits.map((limit) => [
@@ -49,6 +52,7 @@ export async function doctor(options: DoctorOptions): Promise<ExitCode> {
       ]),
     );
   }
+  if (verdict === undefined) output.line(words.nothing);
   output.result({
     ok,
     checks: findings,
@@ -99,7 +103,10 @@ function warningOf(detail: string): Finding {
 }
 
 /** What is in the way, and of the first of it what to do about it, in one line. Pure. */
-function verdictOf(findings: readonly Finding[], { check: words, said }: CliWords): string {
+function verdictOf(
+  findings: readonly Finding[],
+  { check: words, said }: CliWords,
+): string | undefined {
   const named = (status: "fail" | "warn"): string | undefined => {
     const names = findings
       .filter((finding) => finding.status === status)
@@ -109,7 +116,7 @@ function verdictOf(findings: readonly Finding[], { check: words, said }: CliWord
   };
   const told = [named("fail"), named("warn")].filter((part) => part !== undefined).join("; ");
   const [first] = inOrder(findings);
-  if (told === "" || first === undefined) return words.nothing;
+  if (told === "" || first === undefined) return undefined;
   return words.first(told, inOneLine(saidOf(first, said)));
 }
 

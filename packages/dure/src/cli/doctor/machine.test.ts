@@ -1,6 +1,14 @@
 import { tmpdir } from "node:os";
 import { expect, test } from "vitest";
-import { checkBounds } from "./machine.ts";
+import { checkBounds, diskFinding } from "./machine.ts";
+
+test.each([
+  [20 * 2 ** 20, "fail", "20 MiB free at /data"],
+  [500 * 2 ** 20, "warn", "500 MiB free at /data"],
+  [56.9 * 2 ** 30, "ok", "56.9 GiB free at /data"],
+])("with %i bytes free, the disk is a %s", (free, status, detail) => {
+  expect(diskFinding(free, "/data")).toMatchObject({ status, detail });
+});
 
 test.each([
   [true, ["bounded by a control group", "bounded by a control group"]],

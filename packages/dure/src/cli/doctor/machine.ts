@@ -23,6 +23,8 @@ import type { Finding } from "./finding.ts";
  * Free disk space below which doctor warns, bytes. A busy day of a small team writes some 100 MB.
  */
 const LITTLE_SPACE = 1_073_741_824;
+/** Below it a new PostgreSQL cannot be made, bytes: its first files take some 60 MB. */
+const NO_SPACE = 104_857_600;
 
 /** Which kind of isolation workers of plans would get here. */
 export async function checkIsolation({ filesByModes }: WorkerBounds): Promise<Finding> {
@@ -162,9 +164,13 @@ function troubleOf(nearest: string, home: string): string | undefined {
 /** @param folder of the disk that is looked at */
 export async function checkDisk(folder: string): Promise<Finding> {
   const { bavail, bsize } = await statfs(folder);
-  const free = bavail * bsize;
-  const detail = `${(free / 1_073_741_824).toFixed(1)} GiB free at ${folder}`;
-  return free < LITTLE_SPACE
-    ? { name: "disk", status: "warn", detail, hint: "Make room, or set DURE_HOME to another disk." }
-    : { name: "disk", status: "ok", detail };
+  return diskFinding(bavail * bsize, folder);
+}
+
+/** Pure. @param free bytes */
+export function diskFinding(free: number, folder: string): Finding {
+  const detail = `${bytesWords({ mostBytes: free })} free at ${folder}`;
+  if (free >= LITTLE_SPACE) return { name: "disk", status: "ok", detail };
+  const status = free < NO_SPACE ? "fail" : "warn";
+  return { name: "disk", status, detail, hint: "Make room, or set DURE_HOME to another disk." };
 }

@@ -84,7 +84,7 @@ function noModel(usedBy: string): Finding {
     name: "model",
     status: "warn",
     detail: `${usedBy}: no model is set, so they say how to connect one`,
-    hint: "Put ANTHROPIC_API_KEY or OPENAI_API_KEY into .env and model: into the configuration.",
+    hint: "Put ANTHROPIC_API_KEY or OPENAI_API_KEY into .env; the key alone is enough.",
   };
 }
 

@@ -18,19 +18,30 @@ export async function checkServerAddress(
 ): Promise<Finding[]> {
   const settings = settingsOf(team.config, environment);
   const { host, port } = settings;
-  const checks: Finding[] = [];
-  if (!isLoopbackName(host) && environment.token === undefined) {
-    checks.push({
-      name: "token",
-      status: "warn",
-      detail: `${host} can be reached from outside and DURE_TOKEN is not set`,
-      hint: "Without a token in DURE_TOKEN or the database the start is refused.",
-    });
-  }
   const error = await tryToListen(host, port);
   const home = path.resolve(team.folder, settings.home);
-  checks.push(await portFinding({ host, port, error, home }));
-  return checks;
+  return [await portFinding({ host, port, error, home })];
+}
+
+/**
+ * Whether a start would be refused for want of a token.
+ * @param hasToken whether the database holds one; undefined: it could not be asked
+ */
+export function checkExposure(
+  { config }: LoadedTeam,
+  environment: Environment,
+  hasToken: boolean | undefined,
+): readonly Finding[] {
+  const { host } = settingsOf(config, environment);
+  if (isLoopbackName(host) || environment.token !== undefined || hasToken === true) return [];
+  return [
+    {
+      name: "token",
+      status: hasToken === undefined ? "warn" : "fail",
+      detail: `${host} can be reached from outside and DURE_TOKEN is not set`,
+      hint: "Without a token in DURE_TOKEN or the database the start is refused.",
+    },
+  ];
 }
 
 async function portFinding({
@@ -48,10 +59,10 @@ async function portFinding({
   if (error === undefined) return { name: "port", status: "ok", detail: `${at} is free` };
   const taken = error === "EADDRINUSE" ? await serverAt(host, port) : undefined;
   const own = taken && (await readRunningServer(home));
-  if (taken !== undefined && own?.processId === taken.processId) {
+  if (taken?.processId !== undefined && own?.processId === taken.processId) {
     return { name: "port", status: "ok", detail: `this team answers at ${at} already` };
   }
-  const detail = taken
+  const detail = taken?.processId
     ? `${at} belongs to the server of another team`
     : `${at} cannot be used (${error})`;
   const hint =
@@ -69,7 +80,7 @@ function tryToListen(host: string, port: number): Promise<string | undefined> {
   });
 }
 
-/** The server of dure at an address; `processId` is absent in older ones. */
+/** What answers like a server of dure at an address; without a `processId` it is none. */
 async function serverAt(
   host: string,
   port: number,

@@ -68,8 +68,9 @@ export const HELP_KO: Readonly<Record<string, string>> = {
 
   "folder of a service or of a team": "서비스나 팀의 폴더",
 
-  "check everything that a start needs, and show where each limit comes from":
-    "시작하는 데 필요한 것을 모두 확인하고, 한도를 어디서 정했는지 보여 줘요",
+  "check everything that a start needs": "시작하는 데 필요한 것을 모두 확인해요",
+  "also each setting, its value and where it comes from":
+    "설정마다 값과 그 값을 어디서 정했는지도 보여 줘요",
 
   // --- conversations
   "talk to a service": "서비스와 대화해요",

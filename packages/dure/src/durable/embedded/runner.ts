@@ -70,7 +70,7 @@ export function holds(runner: Runner, test: string, ...values: string[]): boolea
   );
 }
 
-/** Runs a program to its end. Throws with what it wrote to stderr when it fails. */
+/** Runs a program to its end. Throws `DISK_FULL`, or with what it wrote when it fails. */
 export async function run(
   runner: Runner,
   program: string,
@@ -99,6 +99,12 @@ export async function run(
   options.signal?.throwIfAborted();
   if (code === 0) return output;
 
+  if (/No space left on device/.test(output)) {
+    throw new DureError("DISK_FULL", "The disk is full, so PostgreSQL cannot write its files.", {
+      class: "unavailable",
+      hint: "Make room, or set DURE_HOME to another disk.",
+    });
+  }
   throw new DureError(
     "EMBEDDED_FAILED",
     `${program} ended with code ${code}: ${output.trim().slice(-2_000)}`,

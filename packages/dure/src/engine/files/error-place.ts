@@ -21,7 +21,7 @@ export function placeOfError(cause: unknown, root = ""): ErrorPlace | undefined 
   if (codeOf(cause) === "ERR_MODULE_NOT_FOUND") return placeOfImport(messageOf(cause), root);
   const stack = cause instanceof Error ? (cause.stack ?? "") : "";
   const places = [...stack.matchAll(PLACES)].map(([, file, line]) => ({
-    file: decodeURI(file!),
+    file: decodeURI(file!.split("?")[0]!), // a module that was read anew has a query
     line: Number(line),
   }));
   return places.find(({ file }) => isOwn(file, root));
