@@ -317,6 +317,11 @@ export class OtherServiceError extends DureError {
   }
 }
 
+/** As `dure.turn_journal` keeps them, in one row. */
+function linesOf(rows: readonly JournalRow[]): readonly (readonly unknown[])[] {
+  return rows.map(({ seq, place, type, data }) => [seq, place, type, data]);
+}
+
 /** Refusals of `dure.accept_turn`, by SQLSTATE. */
 const REFUSALS = {
   DU300: (session: string, service: string) => new OtherServiceError(session, service),
@@ -568,7 +573,7 @@ export class TurnStore {
     { turn, epoch, rows, calls }: JournalEntry,
     { signal }: { signal?: AbortSignal | undefined } = {},
   ): Promise<{ stop: boolean }> {
-    const values = [turn, epoch, storable(rows), storable(calls)];
+    const values = [turn, epoch, storable(linesOf(rows)), storable(calls)];
     const answer = await this.#retryUntilAnswered<string>(
       () => ({
         name: "journal_turn",
@@ -590,7 +595,7 @@ export class TurnStore {
     turn: FinishedTurn,
     { signal }: { signal?: AbortSignal | undefined } = {},
   ): Promise<{ outcome: "done" | "repeated" | "stop"; next: string | null }> {
-    const values = [storable({ ...turn, holder: this.#holder })];
+    const values = [storable({ ...turn, rows: linesOf(turn.rows), holder: this.#holder })];
     const answer = await this.#retryUntilAnswered<{
       outcome: "done" | "repeated" | "stop" | "fenced";
       next?: string | null;
@@ -744,7 +749,7 @@ export class TurnStore {
   ): Promise<IntentAnswer> {
     // The nonce tells an intent of this very call, whose answer was lost, from one of an earlier
     // life that may have been sent.
-    const values = [storable({ ...intent, nonce: ulid() })];
+    const values = [storable({ ...intent, rows: linesOf(intent.rows), nonce: ulid() })];
     const answer = await this.#retryUntilAnswered<IntentAnswer | { readonly outcome: "fenced" }>(
       () => ({ name: "effect_intent", text: "select dure.effect_intent($1) as value", values }),
       signal,
@@ -893,6 +898,11 @@ export class TurnStore {
             select seq, place, type, data, at
             from dure.turn_events
             where turn_id = t.id and seq > $2 and type <> 'RECORD'
+              and first >= coalesce((
+                select max(j.seq)
+                from dure.turn_journal j
+                where j.turn_id = t.id and j.seq <= $2
+              ), 0)
             union all
             select t.done_seq, '', 'DONE', t.done, t.finished_at
             where t.done_seq > $2
