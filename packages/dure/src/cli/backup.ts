@@ -266,7 +266,7 @@ async function readRows(
       mark?.table !== undefined && Array.isArray(mark.columns) && Object.keys(mark).length === 2;
     if (isTable) {
       await flush();
-      const here = tableOf(mark.table, known);
+      const here = tableOf(mark.table!, known);
       if (!here) {
         throw new DureError(
           "BACKUP_UNREADABLE",

@@ -134,6 +134,16 @@ begin
       );
     end if;
   end if;
+  -- answers to what the session has handed over: its caller sends them along
+  if (p->>'untold')::boolean
+    and exists (
+      select
+      from dure.requests
+      where origin->>'session' = v_session and state = 'answered'
+    )
+  then
+    return jsonb_build_object('outcome', 'untold');
+  end if;
   -- looked at before a key is written: for most such sessions this is the
   -- answer
   if (p->>'assumed')::boolean and (v_key is not null or p ? 'repeats') then

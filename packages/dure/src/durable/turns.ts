@@ -106,6 +106,11 @@ export interface NewTurn {
       }
     | undefined;
   readonly repeats?: RepeatRule | undefined;
+  /**
+   * True: where the session has answers to what it handed over, nothing is stored, and the caller
+   * looks them up. False: it has, and asks again.
+   */
+  readonly untold?: boolean | undefined;
   readonly events: readonly NewPlatformEvent[];
 }
 
@@ -397,22 +402,25 @@ export class TurnStore {
   async accept(
     turn: NewTurn,
     { signal, within }: Pick<RetryUntilAnsweredOptions, "signal" | "within"> = {},
-  ): Promise<Accepted> {
+  ): Promise<Accepted | "untold"> {
     const { idempotency, ...rest } = turn;
     const parameters = { ...rest, ...idempotency, holder: this.#holder };
 
     try {
       const accepted = await this.#retryUntilAnswered<
-        Accepted | { readonly outcome: "elsewhere"; readonly service: string }
+        | Accepted
+        | { readonly outcome: "elsewhere"; readonly service: string }
+        | { readonly outcome: "untold" }
       >(
         (again) => ({
           name: "accept_turn",
           text: "select dure.accept_turn($1) as value",
-          values: [storable({ ...parameters, again })],
+          values: [storable({ ...parameters, again: again || turn.untold === false })],
         }),
         signal,
         within,
       );
+      if (accepted.outcome === "untold") return "untold";
       if (accepted.outcome === "elsewhere") {
         throw new OtherServiceError(turn.session, accepted.service);
       }
