@@ -54,6 +54,19 @@ const desk = defineService({
   flows: { DEFAULT: flow(async (turn) => turn.done({ message: `heard: ${turn.message}` })) },
 });
 
+const stock = defineService({
+  name: "stock",
+  agents: {},
+  flows: {
+    DEFAULT: flow(async (turn) => {
+      const count = await turn.step("count", () => 1);
+      const more = await turn.step("more", () => 1);
+      const last = await turn.step("last", () => 1);
+      return turn.done({ message: `${count} and ${more} and ${last}` });
+    }),
+  },
+});
+
 test("rows of the first release stay whole while a process works and the next release begins", async () => {
   await using db = await testDatabase({ migrated: false });
   await migrate(db.database, BASELINE, quiet);
@@ -79,6 +92,50 @@ test("rows of the first release stay whole while a process works and the next re
     const whole = rows.map((row) => expect.objectContaining(row) as object);
     expect(kept[table], table).toEqual(expect.arrayContaining(whole));
   }
+});
+
+test("a turn goes on from lines of the release before, which reads, writes and removes lines beside", async () => {
+  const before: Schema = { ...BASELINE, migrations: SCHEMA.migrations.slice(0, 5) };
+  await using db = await testDatabase({ migrated: false });
+  await migrate(db.database, before, quiet);
+  await db.database.query({
+    text: `
+      with session as (
+        insert into dure.sessions (id, service, next_ordinal, running_turn)
+        values ('s', 'stock', 2, 't')
+      ), turn as (
+        insert into dure.turns (id, session_id, service, version, status)
+        values ('t', 's', 'stock', '1', 'running')
+      ), message as (
+        insert into dure.messages (session_id, ordinal, turn_id, asked, author, text, queued)
+        values ('s', 1, 't', 't', 'person', 'how many?', false)
+      )
+      insert into dure.turn_events (turn_id, seq, place, type, data)
+      values ('t', 1, '1 step:count', 'RECORD', '3')`,
+  });
+  await migrate(db.database, SCHEMA, quiet);
+  const put = `
+    insert into dure.turn_events (turn_id, seq, place, type, data)
+    values ('t', 1, '1 step:count', 'RECORD', '4'), ('t', 2, '2 step:more', 'RECORD', '5')
+    on conflict do nothing
+    returning seq`;
+  const written = await db.database.query({ text: put });
+  await using engine = await startTestEngine(stock, { on: db });
+
+  let answer = "";
+  for await (const { event } of engine.engine.read("t")) {
+    if (event.type === "DONE") answer = event.data.message;
+  }
+
+  expect([written, answer]).toEqual([[{ seq: 2 }], "3 and 5 and 1"]);
+  const lines = "select seq, data from dure.turn_events where turn_id = 't' order by seq";
+  expect(await db.database.query({ text: lines })).toEqual([
+    { seq: 1, data: 3 },
+    { seq: 2, data: 5 },
+    { seq: 3, data: 1 },
+  ]);
+  await db.database.query({ text: "delete from dure.turn_events where turn_id = any('{t}')" });
+  expect(await db.database.query({ text: "select from dure.turn_journal" })).toEqual([]);
 });
 
 test("an upgrade that is killed keeps its whole steps, and the next start applies the rest", async () => {
@@ -134,13 +191,13 @@ interface Column {
   readonly type: string;
 }
 
-/** Columns without a value of their own; a table stands behind those that it refers to. */
+/** Columns without a value of their own; a table stands behind those that it refers to. Views keep names of before. */
 const COLUMNS = `
   select c.relname as table, a.attname as name, format_type(a.atttypid, null) as type
   from pg_class c
   left join pg_attribute a on a.attrelid = c.oid
     and a.attnum > 0 and a.attnotnull and not a.atthasdef and a.attidentity = ''
-  where c.relnamespace = 'dure'::regnamespace and c.relkind = 'r' and c.relname <> 'migrations'
+  where c.relnamespace = 'dure'::regnamespace and c.relkind in ('r', 'v') and c.relname <> 'migrations'
   order by c.oid, a.attnum`;
 
 const VALUES: Readonly<Record<string, string>> = {

@@ -33,6 +33,9 @@ interface BackupTable {
 /** What a schema says of itself: it belongs to the database, and no backup brings it along. */
 const SCHEMA_TABLES: readonly string[] = ["migrations", "release"];
 
+/** Names of tables in backups of before, and what has their rows now. */
+const RENAMED: Readonly<Record<string, string>> = { turn_events: "turn_journal" };
+
 /** Made from other tables at any time, by an extension that the next server may not have. */
 const DERIVED = "knowledge_near_";
 
@@ -263,7 +266,7 @@ async function readRows(
       mark?.table !== undefined && Array.isArray(mark.columns) && Object.keys(mark).length === 2;
     if (isTable) {
       await flush();
-      const here = known.find((candidate) => candidate.name === mark.table);
+      const here = tableOf(mark.table!, known);
       if (!here) {
         throw new DureError(
           "BACKUP_UNREADABLE",
@@ -286,6 +289,11 @@ async function readRows(
       if (bite.length === BITE) await flush();
     }
   }
+}
+
+/** What has the rows of a table of a backup now. */
+function tableOf(name: string, known: readonly BackupTable[]): BackupTable | undefined {
+  return known.find((candidate) => candidate.name === (RENAMED[name] ?? name));
 }
 
 async function insert(

@@ -152,11 +152,19 @@ test(
   FULL,
   async () => {
     await dure(first.url, "token", "create", "old friend");
+    const line = "('t', 1, '1 step:look', 'RECORD', '\"seen\"')";
+    await query(
+      first.url,
+      `insert into dure.turn_events (turn_id, seq, place, type, data) values ${line}`,
+    );
     const file = path.join(folder, "team.dure.gz");
     await dure(first.url, "db", "backup", file);
     const lines = gunzipSync(await readFile(file)).toString();
     const header = /"format":2,"migration":\d+/;
-    await writeFile(file, gzipSync(lines.replace(header, '"format":1,"migration":38')));
+    const old = lines
+      .replace(header, '"format":1,"migration":38')
+      .replace('{"table":"turn_journal"', '{"table":"turn_events"');
+    await writeFile(file, gzipSync(old));
 
     const restored = await dure(second.url, "db", "restore", file, "--replace");
 
@@ -164,6 +172,10 @@ test(
     expect(
       await query(second.url, "select name from dure.tokens where name = 'old friend'"),
     ).toEqual([{ name: "old friend" }]);
+    expect(old).toContain('{"table":"turn_events"');
+    expect(await query(second.url, "select place, data from dure.turn_events")).toEqual([
+      { place: "1 step:look", data: "seen" },
+    ]);
   },
 );
 

@@ -10,19 +10,15 @@ begin
   insert into dure.events (
     type, role, session, turn, service, agent, room, run, job, data, tenant
   )
-  select type, role, session, turn, service, agent, room, run, job,
-    coalesce(data, '{}'),
-    case
-      when tenant is null then dure.tenant_of(session, room, run, job)
-      else tenant
-    end
-  from rows from (
-    jsonb_to_recordset(events) as (
-      type text, role text, session text, turn text, service text,
-      agent text, room text, run text, job text, data jsonb, tenant text
+  select e->>'type', e->>'role', e->>'session', e->>'turn', e->>'service',
+    e->>'agent', e->>'room', e->>'run', e->>'job',
+    coalesce(nullif(e->'data', 'null'), '{}'),
+    coalesce(
+      e->>'tenant',
+      dure.tenant_of(e->>'session', e->>'room', e->>'run', e->>'job')
     )
-  ) with ordinality as event
-  order by ordinality;
+  from jsonb_array_elements(events) with ordinality as event(e, n)
+  order by n;
 end $$;
 
 -- A restored database starts a new era: old positions are void, and

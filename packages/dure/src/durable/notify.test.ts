@@ -69,6 +69,31 @@ test("after a cut everybody is called, and publishing works again", async () => 
   await expect.poll(() => woken).toBe(3);
 });
 
+test("a process that is alone tells nobody, until another one begins to listen", async () => {
+  await using db = await testDatabase({ migrated: false });
+  await using own = await started(db.database);
+  let here = 0;
+  let woken = 0;
+  own.notifications.subscribe("events", () => here++);
+  const noted = async (): Promise<number> => {
+    const text =
+      "select count(*)::integer as count from pg_stat_activity where query ~ 'pg_notify'";
+    const mine = "datname = current_database() and application_name like '%:notify'";
+    const [row] = await db.database.query<{ count: number }>({ text: `${text} and ${mine}` });
+    return row!.count;
+  };
+  own.notifications.publish("events");
+  await expect.poll(noted).toBe(1);
+  for (let times = 0; times < 3; times++) own.notifications.publish("events");
+
+  await using other = await started(db.database);
+  other.notifications.subscribe("events", () => woken++);
+  own.notifications.publish("events");
+
+  await expect.poll(() => woken).toBe(1);
+  expect(here).toBe(3);
+});
+
 test("a subscriber that throws does not keep the others asleep", async () => {
   await using db = await testDatabase({ migrated: false });
   await using own = await started(db.database);

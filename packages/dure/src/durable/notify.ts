@@ -14,6 +14,8 @@ export interface NotificationsOptions {
 const CHANNEL = "dure";
 /** One NOTIFY per topic in this many milliseconds. */
 const COALESCE = 5;
+/** How long it holds whether another process listens, in milliseconds. */
+const LOOK_AGAIN = 1_000;
 /** First and longest pause between attempts to connect, in milliseconds. */
 const BACKOFF = { first: 50, longest: 2_000 } as const;
 
@@ -21,7 +23,8 @@ const BACKOFF = { first: 50, longest: 2_000 } as const;
  * Wakes the code that waits for a change in the database, in every process. A wake-up may be missed
  * or come without cause. So a callback reads the tables, and also does so at intervals without a
  * wake-up. After each (re)connect all callbacks are called. This process is woken at once; PostgreSQL
- * tells the others, and what comes back from there is not heard twice.
+ * tells the others, and what comes back from there is not heard twice. A process that is alone tells
+ * nobody: it looks once a second for others, and one that begins to listen says so.
  *
  * Two connections of its own: one listens, one publishes. A cut one comes back with back-off until
  * `stop`.
@@ -38,6 +41,8 @@ export class Notifications {
   #publisher: pg.Client | undefined;
   #flushing: Promise<void> | undefined;
   #cancelFlush: Cancel | undefined;
+  /** Whether another process listens; `until` by the monotonic clock. */
+  #others = { listen: true, until: 0 };
   #started: Promise<void> | undefined;
   #running: Promise<void> | undefined;
   readonly #stopping = new AbortController();
@@ -106,10 +111,12 @@ export class Notifications {
         this.#listener = client;
         const ended = new Promise<void>((resolve) => client.once("end", () => resolve()));
         client.on("notification", ({ payload, processId }) => {
-          if (processId !== this.#publisherId) this.#wake(payload ?? "");
+          if (processId === numberOf(this.#publisher)) return;
+          this.#others = { listen: true, until: 0 };
+          this.#wake(payload ?? "");
         });
         if (signal.aborted) return await end(client);
-        await client.query(`listen ${CHANNEL}`);
+        await client.query(`listen ${CHANNEL}; notify ${CHANNEL}, ''`);
         pause = BACKOFF.first;
         for (const topic of [...this.#callbacks.keys()]) this.#wake(topic);
         onFirst();
@@ -141,11 +148,6 @@ export class Notifications {
     this.#pendingHere.add(topic);
   }
 
-  /** PostgreSQL's number of the connection that publishes, which notifications name. */
-  get #publisherId(): number | undefined {
-    return (this.#publisher as { processID?: number } | undefined)?.processID;
-  }
-
   #wake(topic: string): void {
     for (const callback of [...(this.#callbacks.get(topic) ?? [])]) {
       try {
@@ -161,11 +163,16 @@ export class Notifications {
       const topics = [...this.#pending];
       this.#pending.clear();
       try {
+        const known = this.#others;
+        const isKnown = this.#clock.monotonic() < known.until;
+        if (isKnown && !known.listen) return;
         const client = await this.#connectPublisher();
-        await client.query("select pg_notify($1, topic) from unnest($2::text[]) as topic", [
-          CHANNEL,
-          topics,
-        ]);
+        const values = [CHANNEL, topics, isKnown, numberOf(this.#listener)];
+        const { rows } = await client.query(TELL, values);
+        // One that has begun to listen meanwhile has said so.
+        if (isKnown || known !== this.#others) continue;
+        const until = this.#clock.monotonic() + LOOK_AGAIN;
+        this.#others = { listen: rows.length > 0, until };
       } catch (error) {
         this.#logger.warn(
           { topics, error: messageOf(error) },
@@ -187,9 +194,27 @@ export class Notifications {
     client.once("end", () => {
       if (this.#publisher === client) this.#publisher = undefined;
     });
+    // A wake-up that a crash of the server loses wakes nobody: all connect again, and look.
+    await client.query("set synchronous_commit = off");
 
     return (this.#publisher = client);
   }
+}
+
+/** $1 channel, $2 topics, $3 others listen, $4 the own listener. No rows: no other listens. */
+const TELL = `
+  select pg_notify($1, topic)
+  from unnest($2::text[]) as topic
+  where $3 or exists (
+    select
+    from pg_stat_activity
+    where datname = current_database() and application_name like 'dure:%:listen'
+      and pid is distinct from $4
+  )`;
+
+/** PostgreSQL's number of a connection, which notifications name. */
+function numberOf(client: pg.Client | undefined): number | undefined {
+  return (client as { processID?: number } | undefined)?.processID;
 }
 
 async function end(client: pg.Client | undefined): Promise<void> {

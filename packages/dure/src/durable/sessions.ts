@@ -120,7 +120,7 @@ async function sweepJournals(
                   and finished_at < clock_timestamp() - $1::float8 * interval '1 millisecond'
                 order by finished_at fetch first ($2::integer) rows with ties
              ), told as (
-               delete from dure.turn_events
+               delete from dure.turn_journal
                where turn_id = any(array(select id from aged))
              ), remembered as (update dure.meta
                set journals_swept_to = (select max(finished_at) from aged)
@@ -199,7 +199,7 @@ async function sweepTurns(
                   and session_id not like 'job:%'
                 order by finished_at limit $2 for update skip locked
              ), said as (delete from dure.messages where turn_id in (select id from aged)
-             ), told as (delete from dure.turn_events where turn_id in (select id from aged)
+             ), told as (delete from dure.turn_journal where turn_id in (select id from aged)
              ), carried as (delete from dure.files where turn_id in (select id from aged)
              ), removed as (delete from dure.turns where id in (select id from aged) returning 1)
              select count(*) as removed from removed`,
@@ -213,7 +213,7 @@ async function sweepTurns(
 async function forgetContents(tx: Transaction, ids: readonly string[]): Promise<void> {
   for (const text of [
     `
-      delete from dure.turn_events
+      delete from dure.turn_journal
       where turn_id in (select id from dure.turns where session_id = any($1))`,
     ...["turns", "messages", "completed", "idempotency"].map(
       (table) => `delete from dure.${table} where session_id = any($1)`,

@@ -115,6 +115,7 @@ declare
   v_key text := p->>'key';
   v_status text := 'running';
   v_merged boolean := false;
+  v_new boolean := false;
   c_own constant text[] := array['slots', 'confirm_id', 'escalation'];
   v_locale text;
   v_known dure.idempotency;
@@ -133,9 +134,19 @@ begin
       );
     end if;
   end if;
-  -- looked at before anything is written: for most such sessions this is
-  -- the answer
-  if (p->>'assumed')::boolean then
+  -- answers to what the session has handed over: its caller sends them along
+  if (p->>'untold')::boolean
+    and exists (
+      select
+      from dure.requests
+      where origin->>'session' = v_session and state = 'answered'
+    )
+  then
+    return jsonb_build_object('outcome', 'untold');
+  end if;
+  -- looked at before a key is written: for most such sessions this is the
+  -- answer
+  if (p->>'assumed')::boolean and (v_key is not null or p ? 'repeats') then
     select * into s
     from dure.sessions
     where id = v_session and tenant = p->>'tenant';
@@ -195,13 +206,28 @@ begin
   where id = v_session
   for update;
   if not found then
-    insert into dure.sessions (id, tenant, service, title)
-    values (v_session, p->>'tenant', p->>'service', p->>'title')
-    on conflict do nothing;
-    select * into s
-    from dure.sessions
-    where id = v_session
-    for update;
+    insert into dure.sessions (
+      id, tenant, service, title, locale, time_zone, next_ordinal,
+      running_turn
+    )
+    values (
+      v_session, p->>'tenant', p->>'service', p->>'title',
+      coalesce(p->>'locale', p->>'written', p->>'letters'),
+      p->>'time_zone', 2, v_turn
+    )
+    on conflict do nothing
+    returning * into s;
+    v_new := found;
+    if v_new then
+      s.next_ordinal := 1;
+      s.running_turn := null;
+      s.locale := null;
+    else
+      select * into s
+      from dure.sessions
+      where id = v_session
+      for update;
+    end if;
   end if;
   -- the first statement, whose answer was lost, may have been committed
   -- while we waited for its lock
@@ -221,6 +247,11 @@ begin
     raise exception using errcode = 'DU404', message = 'foreign session';
   end if;
   if (p->>'assumed')::boolean and s.service <> p->>'service' then
+    if v_key is null and not p ? 'repeats' then
+      return jsonb_build_object(
+        'outcome', 'elsewhere', 'service', s.service
+      );
+    end if;
     raise exception using errcode = 'DU300', message = s.service;
   end if;
   -- A message has the language of its session as of now. It is kept with the
@@ -300,23 +331,31 @@ begin
   if p->'input' ? 'files' then
     perform dure.use_files(v_turn, v_session, p#>'{input,files}');
   end if;
-  update dure.sessions set
-    next_ordinal = s.next_ordinal + 1,
-    running_turn = coalesce(s.running_turn, v_turn),
-    queue = case
-      when v_status = 'queued' and not v_merged then s.queue || v_turn
-      else s.queue
-    end,
-    -- An answer from the inbox goes to the service that asked; the person
-    -- stays where it is.
-    service = case
-      when p->'input' ? 'escalation' then s.service
-      else p->>'service'
-    end,
-    locale = v_locale,
-    time_zone = coalesce(p->>'time_zone', s.time_zone),
-    updated_at = clock_timestamp()
-  where id = v_session;
+  if not v_new then
+    update dure.sessions set
+      next_ordinal = s.next_ordinal + 1,
+      running_turn = coalesce(s.running_turn, v_turn),
+      queue = case
+        when v_status = 'queued' and not v_merged then s.queue || v_turn
+        else s.queue
+      end,
+      -- An answer from the inbox goes to the service that asked; the person
+      -- stays where it is.
+      service = case
+        when p->'input' ? 'escalation' then s.service
+        else p->>'service'
+      end,
+      locale = v_locale,
+      time_zone = coalesce(p->>'time_zone', s.time_zone),
+      -- An index has it: where the end before is a moment ago, this one's
+      -- end will tell.
+      updated_at = case
+        when s.updated_at < clock_timestamp() - interval '1 minute'
+          then clock_timestamp()
+        else s.updated_at
+      end
+    where id = v_session;
+  end if;
   perform dure.emit(p->'events');
   return jsonb_build_object(
     'outcome', 'accepted', 'turn', v_turn, 'session', v_session,
@@ -460,25 +499,29 @@ begin
   from dure.sessions
   where id = p->>'session'
   for update;
-  select * into t
-  from dure.turns
-  where id = v_turn
-  for no key update;
-  if t.epoch is distinct from v_epoch
-    or t.status not in ('running', 'done')
-  then
-    return jsonb_build_object('outcome', 'fenced');
-  end if;
-  if t.status = 'done' then
-    return jsonb_build_object('outcome', 'repeated');
-  end if;
-  if t.stop is not null and not (p->>'stopped')::boolean then
-    return jsonb_build_object('outcome', 'stop');
-  end if;
+  -- by its key alone, see dure.lock_turn: this names no status that an index
+  -- has
   update dure.turns
   set status = 'done', done = p->'done', began = s.state,
     done_seq = (p->>'done_seq')::integer, finished_at = clock_timestamp()
-  where id = v_turn;
+  where id = v_turn
+    and epoch = v_epoch
+    and status not in ('queued', 'done')
+    and (stop is null or (p->>'stopped')::boolean)
+  returning * into t;
+  if not found then
+    select * into t
+    from dure.turns
+    where id = v_turn;
+    return jsonb_build_object(
+      'outcome', case
+        when t.epoch is distinct from v_epoch or t.status = 'queued'
+          then 'fenced'
+        when t.status = 'done' then 'repeated'
+        else 'stop'
+      end
+    );
+  end if;
   perform dure.put_journal(
     v_turn, t.session_id, t.service, p->'rows', p->'calls'
   );
@@ -622,10 +665,14 @@ begin
     return 'final';
   end if;
   -- readers have seen DONE at this position: what follows is behind it
-  insert into dure.turn_events (turn_id, seq, place, type, data)
+  insert into dure.turn_journal (turn_id, seq, lines)
   values (
-    p_turn, t.done_seq, '0.' || t.done_seq || ' retry', 'RECORD',
-    to_jsonb(p_by)
+    p_turn, t.done_seq,
+    jsonb_build_array(
+      jsonb_build_array(
+        t.done_seq, '0.' || t.done_seq || ' retry', 'RECORD', p_by
+      )
+    )
   );
   delete from dure.completed
   where session_id = t.session_id and turn_id = p_turn;
@@ -682,31 +729,52 @@ $$;
 create or replace function dure.forget_waits(
   p_turn text
 ) returns boolean language plpgsql as $$
-begin
-  delete from dure.turn_events e
-  using (
-    select split_part(w.place, ' ', 1) as path
-    from dure.turn_events w
-    where w.turn_id = p_turn
+declare
+  v_failed integer[] := array(
+    select e.seq
+    from dure.turn_events e
+    join dure.turn_events w on w.turn_id = e.turn_id
+    where e.turn_id = p_turn
+      and e.type = 'RECORD'
+      and e.data ? 'error'
       and w.type = 'RECORD'
       and w.place like '% wait:model'
-  ) waited
-  where e.turn_id = p_turn
-    and e.type = 'RECORD'
-    and e.data ? 'error'
-    and waited.path like split_part(e.place, ' ', 1) || '.%'
-    and not exists (
-      select
-      from dure.turn_events o
-      where o.turn_id = p_turn
-        and regexp_replace(split_part(o.place, ' ', 1), '[0-9]+$', '')
-          = regexp_replace(split_part(e.place, ' ', 1), '[0-9]+$', '')
-      group by split_part(o.place, ' ', 1)
-      having min(o.seq) > e.seq
-    );
-  if not found then return false; end if;
-  delete from dure.turn_events
-  where turn_id = p_turn and type = 'RECORD' and place like '% wait:model';
+      and w.place like split_part(e.place, ' ', 1) || '.%'
+      and not exists (
+        select
+        from dure.turn_events o
+        where o.turn_id = p_turn
+          and regexp_replace(split_part(o.place, ' ', 1), '[0-9]+$', '')
+            = regexp_replace(split_part(e.place, ' ', 1), '[0-9]+$', '')
+        group by split_part(o.place, ' ', 1)
+        having min(o.seq) > e.seq
+      )
+  );
+  v_forgotten integer[] := v_failed || array(
+    select seq
+    from dure.turn_events
+    where turn_id = p_turn
+      and type = 'RECORD'
+      and place like '% wait:model'
+  );
+begin
+  if cardinality(v_failed) = 0 then return false; end if;
+  delete from dure.turn_journal
+  where turn_id = p_turn and lines is null and seq = any(v_forgotten);
+  update dure.turn_journal j
+  set lines = (
+    select coalesce(
+      jsonb_agg(
+        jsonb_build_array(e.seq, e.place, e.type, e.data) order by e.seq
+      ),
+      '[]'
+    )
+    from dure.turn_events e
+    where e.turn_id = p_turn
+      and e.first = j.seq
+      and e.seq <> all(v_forgotten)
+  )
+  where j.turn_id = p_turn and j.lines is not null;
   return true;
 end $$;
 
@@ -765,19 +833,17 @@ begin
   perform dure.settle_reservations(p_turn, p_calls);
 end $$;
 
--- Journal rows and model calls of one write; rows that are there already (a
--- repeated write) stay as they are.
+-- Lines of a journal and model calls of one write, as one row; what is there
+-- already (a repeated write) stays as it is.
 create or replace function dure.put_journal_rows(
   p_turn text, p_session text, p_service text, p_rows jsonb, p_calls jsonb
 ) returns void
 language plpgsql as $$
 begin
   if jsonb_array_length(p_rows) > 0 then
-    insert into dure.turn_events (turn_id, seq, place, type, data)
-    -- the null of JSON is one of SQL here
-    select p_turn, r.seq, r.place, r.type, coalesce(r.data, 'null')
-    from jsonb_to_recordset(p_rows) as r(
-      seq integer, place text, type text, data jsonb
+    insert into dure.turn_journal (turn_id, seq, lines)
+    values (
+      p_turn, coalesce(p_rows#>>'{0,0}', p_rows#>>'{0,seq}')::integer, p_rows
     )
     on conflict do nothing;
     if not found then return; end if;
@@ -798,5 +864,30 @@ begin
       latency_ms double precision, error text
     );
   end if;
+end $$;
+
+-- Of releases before the journal had a row for each commit: what they write
+-- and remove line by line.
+create or replace function dure.put_line(
+  
+) returns trigger language plpgsql as $$
+begin
+  insert into dure.turn_journal (turn_id, seq, place, type, data, at)
+  values (
+    new.turn_id, new.seq, new.place, new.type, new.data,
+    coalesce(new.at, clock_timestamp())
+  )
+  on conflict do nothing;
+  return case when found then new end;
+end $$;
+
+-- Journals are removed as a whole.
+create or replace function dure.remove_journal(
+  
+) returns trigger language plpgsql as $$
+begin
+  delete from dure.turn_journal
+  where turn_id = old.turn_id;
+  return old;
 end $$;
 `;

@@ -106,6 +106,11 @@ export interface NewTurn {
       }
     | undefined;
   readonly repeats?: RepeatRule | undefined;
+  /**
+   * True: where the session has answers to what it handed over, nothing is stored, and the caller
+   * looks them up. False: it has, and asks again.
+   */
+  readonly untold?: boolean | undefined;
   readonly events: readonly NewPlatformEvent[];
 }
 
@@ -317,6 +322,11 @@ export class OtherServiceError extends DureError {
   }
 }
 
+/** As `dure.turn_journal` keeps them, in one row. */
+function linesOf(rows: readonly JournalRow[]): readonly (readonly unknown[])[] {
+  return rows.map(({ seq, place, type, data }) => [seq, place, type, data]);
+}
+
 /** Refusals of `dure.accept_turn`, by SQLSTATE. */
 const REFUSALS = {
   DU300: (session: string, service: string) => new OtherServiceError(session, service),
@@ -392,22 +402,25 @@ export class TurnStore {
   async accept(
     turn: NewTurn,
     { signal, within }: Pick<RetryUntilAnsweredOptions, "signal" | "within"> = {},
-  ): Promise<Accepted> {
+  ): Promise<Accepted | "untold"> {
     const { idempotency, ...rest } = turn;
     const parameters = { ...rest, ...idempotency, holder: this.#holder };
 
     try {
       const accepted = await this.#retryUntilAnswered<
-        Accepted | { readonly outcome: "elsewhere"; readonly service: string }
+        | Accepted
+        | { readonly outcome: "elsewhere"; readonly service: string }
+        | { readonly outcome: "untold" }
       >(
         (again) => ({
           name: "accept_turn",
           text: "select dure.accept_turn($1) as value",
-          values: [storable({ ...parameters, again })],
+          values: [storable({ ...parameters, again: again || turn.untold === false })],
         }),
         signal,
         within,
       );
+      if (accepted.outcome === "untold") return "untold";
       if (accepted.outcome === "elsewhere") {
         throw new OtherServiceError(turn.session, accepted.service);
       }
@@ -568,7 +581,7 @@ export class TurnStore {
     { turn, epoch, rows, calls }: JournalEntry,
     { signal }: { signal?: AbortSignal | undefined } = {},
   ): Promise<{ stop: boolean }> {
-    const values = [turn, epoch, storable(rows), storable(calls)];
+    const values = [turn, epoch, storable(linesOf(rows)), storable(calls)];
     const answer = await this.#retryUntilAnswered<string>(
       () => ({
         name: "journal_turn",
@@ -590,7 +603,7 @@ export class TurnStore {
     turn: FinishedTurn,
     { signal }: { signal?: AbortSignal | undefined } = {},
   ): Promise<{ outcome: "done" | "repeated" | "stop"; next: string | null }> {
-    const values = [storable({ ...turn, holder: this.#holder })];
+    const values = [storable({ ...turn, rows: linesOf(turn.rows), holder: this.#holder })];
     const answer = await this.#retryUntilAnswered<{
       outcome: "done" | "repeated" | "stop" | "fenced";
       next?: string | null;
@@ -744,7 +757,7 @@ export class TurnStore {
   ): Promise<IntentAnswer> {
     // The nonce tells an intent of this very call, whose answer was lost, from one of an earlier
     // life that may have been sent.
-    const values = [storable({ ...intent, nonce: ulid() })];
+    const values = [storable({ ...intent, rows: linesOf(intent.rows), nonce: ulid() })];
     const answer = await this.#retryUntilAnswered<IntentAnswer | { readonly outcome: "fenced" }>(
       () => ({ name: "effect_intent", text: "select dure.effect_intent($1) as value", values }),
       signal,
@@ -893,6 +906,11 @@ export class TurnStore {
             select seq, place, type, data, at
             from dure.turn_events
             where turn_id = t.id and seq > $2 and type <> 'RECORD'
+              and first >= coalesce((
+                select max(j.seq)
+                from dure.turn_journal j
+                where j.turn_id = t.id and j.seq <= $2
+              ), 0)
             union all
             select t.done_seq, '', 'DONE', t.done, t.finished_at
             where t.done_seq > $2

@@ -117,6 +117,8 @@ export interface TurnFrame {
 /** An accepted turn that can be read; iterating never starts anything and leaving stops nothing. */
 export interface TurnHandle extends AsyncIterable<TurnEvent> {
   readonly turnId: Promise<string>;
+  /** Its session, as the caller names it. */
+  readonly sessionId: Promise<string>;
   /**
    * Resolves when `DONE` is stored; also for a turn that failed. Rejects only if the turn was never
    * accepted or the reader was aborted.

@@ -31,20 +31,6 @@ test("a plain turn streams its agent and ends in one DONE with a snapshot and a 
   });
 });
 
-test("a plain turn takes two statements and two commits", async () => {
-  await using t = await startTestEngine(chat);
-  await t.say("warm up");
-
-  const statements: number[] = [];
-  for (let turns = 0; turns < 5; turns++) {
-    const before = t.database.statements;
-    await t.engine.turn({ session: "s1", message: "hello", service: "chat" }).done;
-    statements.push(t.database.statements - before);
-  }
-
-  expect(Math.min(...statements)).toBe(2); // the others: a look for lost turns came between
-});
-
 test("the model sees the conversation so far and the new message once", async () => {
   const seen: string[][] = [];
   const model = offlineModel("m", (request) => {

@@ -332,15 +332,19 @@ export class Engine implements Conversations {
 
   turn(request: TurnRequest, options: TurnOptions = {}): TurnHandle {
     const { signal, caller } = options;
-    const turnId = this.accept(request, options).then((accepted) => accepted.turnId);
+    const accepted = this.accept(request, options);
+    const turnId = accepted.then((turn) => turn.turnId);
+    const sessionId = accepted.then((turn) => turn.sessionId);
     turnId.catch(() => {});
+    sessionId.catch(() => {});
     const events = async function* (this: Engine): AsyncGenerator<TurnEvent> {
       for await (const { event } of this.read(await turnId, { caller, signal })) yield event;
     }.bind(this);
-    const toDone = async (): Promise<Done> => this.#reader.done(await turnId, { caller, signal });
+    const toDone = async (): Promise<Done> => this.#reader.done(await accepted, { caller, signal });
     let done: Promise<Done> | undefined;
     return {
       turnId,
+      sessionId,
       get done() {
         return (done ??= toDone());
       },

@@ -359,7 +359,7 @@ begin
     from dure.sessions
     where id = any(v_sessions) and id like 'job:%' and running_turn is null
   );
-  delete from dure.turn_events
+  delete from dure.turn_journal
   where turn_id in (
     select id from dure.turns where session_id = any(v_sessions)
   );

@@ -96,7 +96,7 @@ function chat(app: RouteApp, parts: ServerParts): void {
       handle.done.catch(() => undefined); // a turn that was not accepted is told by `turnId`
       const turnId = await handle.turnId;
       request.turnId = turnId;
-      const { sessionId } = await conversations.find(turnId, { caller: options.caller });
+      const sessionId = await handle.sessionId;
       request.sessionId = sessionId;
       reply.header("turn-id", turnId).header("session-id", sessionId);
 

@@ -273,6 +273,7 @@ export class TestConversations implements Conversations {
 
     return {
       turnId: accepted.then(({ turnId }) => turnId),
+      sessionId: accepted.then(({ sessionId }) => sessionId),
       done: accepted.then(async ({ turnId }) => {
         for await (const { event } of read(turnId)) if (event.type === "DONE") return event.data;
         throw new Error(`turn ${turnId} ended without DONE`);

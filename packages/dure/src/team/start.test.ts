@@ -808,7 +808,7 @@ test(
         "messages",
         "outbox",
         "sessions",
-        "turn_events",
+        "turn_journal",
         "turns",
       ]),
     );

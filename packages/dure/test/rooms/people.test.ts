@@ -44,11 +44,11 @@ async function age({ database }: TestTeam, ms: number): Promise<void> {
 /** Wake-ups of all processes about people from now on. */
 async function wakeUps({ url }: TestTeam): Promise<readonly string[]> {
   const heard: string[] = [];
-  const client = new pg.Client({ connectionString: url });
+  const client = new pg.Client({ connectionString: url, application_name: "dure:test:listen" });
   await client.connect();
   onTestFinished(() => client.end());
   client.on("notification", ({ payload }) => payload === "people" && heard.push(payload));
-  await client.query("listen dure");
+  await client.query("listen dure; notify dure");
   return heard;
 }
 

@@ -3,6 +3,7 @@ import { sql as conversationsGoOn } from "./0002-conversations-go-on.sql.ts";
 import { sql as peopleInRooms } from "./0003-people-in-rooms.sql.ts";
 import { sql as notifications } from "./0004-notifications.sql.ts";
 import { sql as cachedTokens } from "./0005-cached-tokens.sql.ts";
+import { sql as journalByCommit } from "./0006-journal-by-commit.sql.ts";
 import { sql as a2a } from "./a2a.sql.ts";
 import { sql as access } from "./access.sql.ts";
 import { sql as budgets } from "./budgets.sql.ts";
@@ -44,4 +45,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { id: 3, name: "people-in-rooms", sql: peopleInRooms },
   { id: 4, name: "notifications", sql: notifications },
   { id: 5, name: "cached-tokens", sql: cachedTokens },
+  { id: 6, name: "journal-by-commit", sql: journalByCommit },
 ];

@@ -268,8 +268,15 @@ test("a call that one life has found not to fit is not judged anew by the next o
     callerTools: { tools: [{ ...WEATHER, inputSchema }] },
   });
   await reached.promise;
-  const judged = `update dure.turn_events set data = '["As it was judged."]'
-    where turn_id = '${turnId}' and place like '% check:caller-calls' returning seq`;
+  const judged = `update dure.turn_journal j
+    set lines = jsonb_set(j.lines, array[l.at::text, '3'], '["As it was judged."]')
+    from (
+      select k.seq, n - 1 as at
+      from dure.turn_journal k, jsonb_array_elements(k.lines) with ordinality as e(line, n)
+      where k.turn_id = '${turnId}' and e.line->>1 like '% check:caller-calls'
+    ) l
+    where j.turn_id = '${turnId}' and j.seq = l.seq
+    returning j.seq`;
   await until(
     async () => (await first.database.query({ text: judged })).length === 1,
     () => "the judgement was not stored",

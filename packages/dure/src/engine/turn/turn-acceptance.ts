@@ -158,17 +158,21 @@ export class TurnAcceptance {
       const named = request.files ?? [];
       const files =
         named.length === 0 ? undefined : await this.#options.files.find(named, { session, tenant });
-      const entry = newTurnOf(service, request, options, {
+      const given = {
         turn,
         session,
         max_waiting: limits.sessionQueue,
         trace_parent: span.traceParent,
-        told: told && (await told(session)),
         files: files?.map(({ sha256: _hash, ...file }) => file),
         repeats: repeatRuleOf(request, options, { files, withinMs: limits.repeatMs }),
-      });
-      const accepted = await store.accept(entry, { signal: lease, within: ACCEPT_WITHIN });
-      return this.#begun(entry, accepted);
+      };
+      const accept = async (about: Told): Promise<AcceptedTurn | undefined> => {
+        const entry = newTurnOf(service, request, options, { ...given, ...about });
+        const accepted = await store.accept(entry, { signal: lease, within: ACCEPT_WITHIN });
+        return accepted === "untold" ? undefined : this.#begun(entry, accepted);
+      };
+      const accepted = await accept({ untold: told && true });
+      return accepted ?? (await accept({ untold: false, told: await told?.(session) }))!;
     } catch (error) {
       if (!(error instanceof OtherServiceError)) span.end(error);
       if (!lease.aborted) throw error;
@@ -248,6 +252,11 @@ function notStored(): DureError {
   );
 }
 
+/** What the session is told: nothing yet, or the answers to what it handed over. */
+interface Told extends Pick<NewTurn, "untold"> {
+  readonly told?: string | undefined;
+}
+
 function newTurnOf(
   service: Addressee,
   request: TurnRequest,
@@ -256,10 +265,8 @@ function newTurnOf(
     told,
     files,
     ...given
-  }: Pick<NewTurn, "turn" | "session" | "max_waiting" | "trace_parent" | "repeats"> & {
-    readonly told: string | undefined;
-    readonly files: readonly FileRef[] | undefined;
-  },
+  }: Pick<NewTurn, "turn" | "session" | "max_waiting" | "trace_parent" | "repeats"> &
+    Told & { readonly files: readonly FileRef[] | undefined },
 ): NewTurn {
   const { caller = ANONYMOUS, author = "person" } = options;
   const { tenant } = caller;

@@ -6,7 +6,7 @@ import { eventFor } from "../../kernel/told-tool.ts";
 import type { Done, TurnEvent } from "../../kernel/turn-events.ts";
 import { retryUntilAnswered } from "../../durable/retry-until-answered.ts";
 import { MAX_READ, type TurnStore } from "../../durable/turns.ts";
-import type { ReadOptions, TurnFrame, Viewer } from "../api.ts";
+import type { AcceptedTurn, ReadOptions, TurnFrame, Viewer } from "../api.ts";
 import type { TurnRun } from "./turn-run.ts";
 import { roughBytes } from "../../kernel/json.ts";
 
@@ -70,9 +70,12 @@ export class TurnReader {
     }
   }
 
-  /** The `DONE` of a turn, for those who read nothing else of it. */
-  async done(turnId: string, { caller, signal }: Omit<ReadOptions, "after">): Promise<Done> {
-    await this.#assertSeen(turnId, caller);
+  /** The `DONE` of a turn, for the one whose message it answers. */
+  async done(
+    { turnId, repeated }: AcceptedTurn,
+    { caller, signal }: Omit<ReadOptions, "after">,
+  ): Promise<Done> {
+    if (repeated) await this.#assertSeen(turnId, caller);
     signal?.throwIfAborted();
     const run = this.#runOf(turnId);
     if (run) await untilEither(run.finished, signal);

@@ -856,7 +856,8 @@ test("a turn whose records the database refuses ends without them, and a person 
   });
   await using t = await startTestEngine(service);
   await t.database.query({
-    text: "alter table dure.turn_events add constraint refused check (type <> 'RECORD')",
+    text: `alter table dure.turn_journal
+      add constraint refused check (not lines @? '$[*][2] ? (@ == "RECORD")')`,
   });
 
   const done = await t.engine.turn({ session: "s1", message: "go" }).done;
@@ -872,7 +873,7 @@ test("a turn whose records the database refuses ends without them, and a person 
   ).toEqual([
     { type: "blocked", status: "open", because: expect.stringContaining("refused") as string },
   ]);
-  await t.database.query({ text: "alter table dure.turn_events drop constraint refused" });
+  await t.database.query({ text: "alter table dure.turn_journal drop constraint refused" });
   expect((await t.engine.turn({ session: "s1", message: "go" }).done).message).toBe("3");
 });
 
