@@ -92,6 +92,7 @@ const oneChat = createRoute({
 const replay = createRoute({
   getParentRoute: () => root,
   path: "/replay/$turn",
+  validateSearch: readText("from"),
   component: lazyPart(
     "replay-page",
     async () => (await import("./replay/replay-page.tsx")).ReplayPage,
@@ -101,6 +102,7 @@ const replay = createRoute({
 const trace = createRoute({
   getParentRoute: () => root,
   path: "/traces/$id",
+  validateSearch: readText("row"),
   component: lazyPart(
     "trace-page",
     async () => (await import("./traces/trace-page.tsx")).TracePage,
@@ -132,13 +134,22 @@ const audit = createRoute({
 const events = createRoute({
   getParentRoute: () => root,
   path: "/events",
-  validateSearch: ({ q }: Readonly<Record<string, unknown>>): { q?: string } =>
-    typeof q === "string" || typeof q === "number" ? { q: String(q) } : {},
+  validateSearch: readText("q"),
   component: lazyPart(
     "events-page",
     async () => (await import("./events/events-page.tsx")).EventsPage,
   ),
 });
+
+/** Reads one member of an address, which may hold a number where text was meant. Pure. */
+function readText<Name extends string>(
+  name: Name,
+): (search: Readonly<Record<string, unknown>>) => { readonly [Key in Name]?: string } {
+  return ({ [name]: value }) =>
+    (typeof value === "string" || typeof value === "number" ? { [name]: String(value) } : {}) as {
+      readonly [Key in Name]?: string;
+    };
+}
 
 const routeTree = root.addChildren([
   home,

@@ -27,15 +27,33 @@ test(
       .click();
     await page.getByRole("link", { name: "일의 흐름 보기" }).click();
     await page.waitForURL("**/traces/message_*");
-    const rows = page.getByRole("region", { name: "일의 흐름" }).getByRole("listitem");
-    await rows.filter({ hasText: "Eden" }).nth(1).waitFor();
+    const tree = page.getByRole("tree", { name: "일의 흐름" });
+    const rows = tree.getByRole("treeitem");
+    const kinds = async (): Promise<readonly string[]> =>
+      (await rows.all()).length === 0
+        ? []
+        : rows.evaluateAll((all) => all.map((row) => row.getAttribute("data-kind") ?? ""));
     await expect
-      .poll(async () => (await rows.allInnerTexts()).slice(0, 4).map((text) => text.split("\n")[0]))
-      .toEqual(["메시지", "턴", "부탁", "턴"]);
-    expect(await rows.first().innerText()).toContain("여기서 열었어요");
+      .poll(kinds, { timeout: 30_000 })
+      .toEqual(expect.arrayContaining(["message", "turn", "agent", "model", "tool", "request"]));
+    expect((await kinds()).slice(0, 4)).toEqual(["message", "turn", "agent", "model"]);
+    expect(await rows.first().getAttribute("aria-current")).toBe("true");
     expect(await violations(page)).toEqual([]);
 
-    await rows.nth(1).getByRole("link").click();
+    await rows.first().focus();
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("ArrowDown");
+    await expect.poll(() => rows.nth(3).getAttribute("aria-selected")).toBe("true");
+    expect(new URL(page.url()).searchParams.get("row")).toMatch(/^turn_\w+@/);
+    const detail = page.getByRole("region", { name: "고른 항목" });
+    await detail.getByText("해시가 같아서 그때 보낸 그대로예요", { exact: false }).waitFor();
+    await page.reload();
+    await expect.poll(() => rows.nth(3).getAttribute("aria-selected")).toBe("true");
+    expect(await violations(page)).toEqual([]);
+
+    await rows.nth(1).click();
+    await detail.getByRole("link", { name: "화면 열기" }).click();
     await page.waitForURL("**/rooms/web*general");
     expect(complaints).toEqual([]);
   },
@@ -60,8 +78,9 @@ test(
     await page.getByRole("tab", { name: "추적" }).click();
     await page.getByRole("link", { name: "일의 흐름 보기" }).click();
     await page.waitForURL("**/traces/turn_*");
-    const rows = page.getByRole("region", { name: "일의 흐름" }).getByRole("listitem");
-    await rows.filter({ hasText: "맡긴 일" }).getByRole("link").click();
+    const rows = page.getByRole("tree", { name: "일의 흐름" }).getByRole("treeitem");
+    await rows.filter({ hasText: "맡긴 일" }).click();
+    await page.getByRole("link", { name: "화면 열기" }).click();
     await page.waitForURL("**/jobs/job_*");
     await page.getByRole("link", { name: "일의 흐름 보기" }).click();
     await page.waitForURL("**/traces/job_*");
@@ -88,12 +107,12 @@ test("rows stand under their causes, and bars on one axis of time", () => {
     node("d", "b", 25, 26),
   ];
 
-  const { rows, wholeMs } = traceRows(items, 100);
+  const { rows, wholeMs } = traceRows({ items, steps: [] }, 100);
 
   expect(wholeMs).toBe(100);
   expect(
-    rows.map(({ node: { id }, depth, fromPercent, sharePercent }) => [
-      id,
+    rows.map(({ key, depth, fromPercent, sharePercent }) => [
+      key,
       depth,
       fromPercent,
       sharePercent,

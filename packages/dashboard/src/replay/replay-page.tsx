@@ -1,7 +1,7 @@
 import { Button, Loader, Textarea, TextInput } from "@mantine/core";
 import { IconArrowLeft } from "@tabler/icons-react";
 import { useMutation } from "@tanstack/react-query";
-import { Link, useParams } from "@tanstack/react-router";
+import { Link, useParams, useSearch } from "@tanstack/react-router";
 import type { ReplayableTurn, ReplayRequest, TurnReplay } from "dure/client";
 import { useEffect, useRef, useState, type FormEvent, type ReactNode } from "react";
 import { useParts } from "../app-parts.tsx";
@@ -49,11 +49,13 @@ export function ReplayPage(): ReactNode {
 function Replayed({ turn }: { turn: ReplayableTurn }): ReactNode {
   const words = useWords(REPLAY_WORDS);
   const { client } = useParts();
+  const { from } = useSearch({ strict: false });
   const leaving = useRef<AbortController>(undefined);
   const replay = useMutation({
     mutationFn: (change: ReplayRequest) => {
       leaving.current = new AbortController();
-      return client.replay(turn.turnId, change, { signal: leaving.current.signal });
+      const order = { ...change, from, anyVersion: turn.isOtherVersion || undefined };
+      return client.replay(turn.turnId, order, { signal: leaving.current.signal });
     },
   });
   useEffect(() => () => leaving.current?.abort(), []);
@@ -75,6 +77,19 @@ function Replayed({ turn }: { turn: ReplayableTurn }): ReactNode {
         <h1>{words.title}</h1>
         <p className="soft">{words.lead}</p>
       </header>
+      {from !== undefined && (
+        <p className="note good">
+          {words.fromHere({ place: from })}{" "}
+          <Link
+            to="/traces/$id"
+            params={{ id: turn.turnId }}
+            search={{ row: `${turn.turnId}@${from}` }}
+          >
+            {words.toTrace}
+          </Link>
+        </p>
+      )}
+      {turn.isOtherVersion && <p className="note warns">{words.otherVersion}</p>}
       <section className="replay-card card stack loose">
         <h2>{words.said}</h2>
         <p className="verbatim">{turn.input === "" ? words.bySystem : turn.input}</p>

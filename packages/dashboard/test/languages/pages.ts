@@ -19,6 +19,7 @@ import {
   SCHEDULE,
   THREAD,
   TRACE,
+  TRACE_TEXTS,
 } from "./records.ts";
 
 /** Every page with records, for tests that look at all of them. */
@@ -51,7 +52,7 @@ export const VISITS: readonly Visit[] = [
   { name: "a running job", path: "/jobs/job_2", ready: ".job-outcome" },
   { name: "agents", path: "/agents", ready: ".agent-accounts" },
   { name: "an agent", path: "/agents/ruda", ready: ".agent-edit", open: AGENT_OPENS },
-  { name: "a chain of work", path: "/traces/turn_1", ready: ".chain li" },
+  { name: "a chain of work", path: "/traces/turn_1", ready: ".flow-row" },
   { name: "an agent that is gone", path: "/agents/gone", ready: ".center-page h1" },
   { name: "a draft", path: "/plans/drafts/draft_1", ready: ".draft-ports" },
   { name: "a replay", path: "/replay/turn_1", ready: ".replay-card" },
@@ -135,6 +136,7 @@ export async function answerRecords(page: Page): Promise<void> {
     [/\/v1\/agents\/ruda\/edits\/2$/, EDIT],
     [/\/v1\/agent\/turns\/turn_1\/replay/, REPLAYABLE],
     [/\/v1\/schedules$/, { items: [SCHEDULE] }],
+    [/\/v1\/traces\/turn_1\/texts/, TRACE_TEXTS],
     [/\/v1\/traces\/turn_1/, TRACE],
     [/\/v1\/jobs(\?|$)/, list(JOBS)],
     [/\/v1\/jobs\/job_1/, DETAIL],

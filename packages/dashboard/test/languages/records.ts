@@ -13,6 +13,7 @@ import type {
   Schedule,
   Thread,
   WorkTrace,
+  WorkTraceTexts,
 } from "dure/client";
 
 const AT = Date.UTC(2026, 10, 22, 3);
@@ -344,6 +345,12 @@ const STATUSES = ["sent", "done", "answered", "RUNNING", "partial", "blocked", "
 export const TRACE: WorkTrace = {
   asked: "turn_1",
   isCut: true,
+  steps: (["agent", "model", "tool", "step", "wait", "remote"] as const).map((kind, index) => ({
+    ...{ kind, turn: "turn_1", place: `1.${index}`, under: null, title: "ruda" },
+    ...{ status: (["done", "failed", "running", "waiting"] as const)[index % 4]!, error: "GONE" },
+    ...{ at: Date.UTC(2026, 10, 22, 3) + index, endedAt: null, model: "offline:one", attempt: 2 },
+    ...{ tokensIn: 900, tokensOut: 30, cachedIn: 500, microUsd: 1_200, firstTokenMs: 40 },
+  })),
   items: (["message", "turn", "request", "job", "run", "port", "escalation"] as const).map(
     (kind, index) => ({
       ...{ kind, id: kind === "port" ? "run_1/api" : `${kind}_1`, title: "로그인을 봐 줘" },
@@ -386,6 +393,7 @@ const REPLAYED = {
 };
 
 export const REPLAYABLE: ReplayableTurn = {
+  isOtherVersion: true,
   turnId: "turn_1",
   sessionId: "s1",
   service: "ruda",
@@ -418,4 +426,18 @@ export const SCHEDULE: Schedule = {
       error: "AGENT_UNKNOWN",
     },
   ],
+};
+
+export const TRACE_TEXTS: WorkTraceTexts = {
+  args: "로그인을 봐 줘",
+  result: { ok: true },
+  noPrompt: null,
+  prompt: {
+    system: "You review.",
+    messages: (["history", "context", "message", "work"] as const).map((part) => ({
+      ...{ part, data: { role: "user", text: "로그인" } },
+    })),
+    tools: ["collaborate"],
+    isAsSent: false,
+  },
 };

@@ -43,7 +43,7 @@ import type {
   SessionSummary,
 } from "../wire/turns.ts";
 import type { ReplayableTurn, ReplayRequest, TurnReplay } from "../wire/replays.ts";
-import type { WorkTrace } from "../wire/traces.ts";
+import type { WorkTrace, WorkTraceTexts } from "../wire/traces.ts";
 import { onlyDefined } from "../kernel/json.ts";
 
 /** How the client reaches its server. */
@@ -337,6 +337,22 @@ export class DureClient {
     { asPerson, ...options }: CallOptions & { readonly asPerson?: string | undefined } = {},
   ): Promise<WorkTrace> {
     return this.#http.get(`/v1/traces/${encodeURIComponent(id)}${queryOf({ asPerson })}`, options);
+  }
+
+  /** What went into one thing of a trace, or one step of a turn (scope `admin`), and what came out. */
+  traceTexts(
+    id: string,
+    {
+      at,
+      asPerson,
+      ...options
+    }: CallOptions & {
+      readonly at?: string | undefined;
+      readonly asPerson?: string | undefined;
+    } = {},
+  ): Promise<WorkTraceTexts> {
+    const query = queryOf({ at, asPerson });
+    return this.#http.get(`/v1/traces/${encodeURIComponent(id)}/texts${query}`, options);
   }
 
   /** The files that make an agent, and their changes; needs scope `admin`. */

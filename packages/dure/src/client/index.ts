@@ -52,7 +52,7 @@ export type {
   StageMachine,
 } from "../wire/turns.ts";
 export type { TraceStatus } from "../kernel/traces.ts";
-export type { WorkTrace, WorkTraceNode } from "../wire/traces.ts";
+export type { WorkTrace, WorkTraceNode, WorkTraceStep, WorkTraceTexts } from "../wire/traces.ts";
 export type { ReplayableTurn, ReplayRequest, TurnReplay } from "../wire/replays.ts";
 export type {
   AuditEntry,

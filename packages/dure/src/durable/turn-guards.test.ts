@@ -464,9 +464,9 @@ test.for([
     await world.first.accept(aTurn({ turn: "turn_2", policy: "queue", ...given }));
     if (stop) await world.first.stop("turn_2", "", "mina");
 
-    const { turn } = await world.first.accept(aTurn({ turn: "turn_3", policy: "merge" }));
+    const accepted = await world.first.accept(aTurn({ turn: "turn_3", policy: "merge" }));
 
-    expect(turn).toBe(expected);
+    expect(accepted).toMatchObject({ turn: expected });
   },
 );
 

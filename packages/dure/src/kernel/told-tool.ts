@@ -11,23 +11,21 @@ const MOST_DEPTH = 20;
  * Arguments or a result as the stream tells them: without secrets, and of a long one its beginning
  * as text. Pure.
  */
-export function toldValue(value: Json): Json {
+export function toldValue(value: Json, most = MOST_BYTES): Json {
   const open = withoutSecrets(value, 0);
-  if (typeof open === "string") return toldText(open);
+  if (typeof open === "string") return toldText(open, most);
 
   const text = JSON.stringify(open);
-  return new TextEncoder().encode(text).length <= MOST_BYTES ? open : toldText(text);
+  return new TextEncoder().encode(text).length <= most ? open : toldText(text, most);
 }
 
 /** A text as the stream tells it: of a long one its beginning. Pure. */
-export function toldText(text: string): string {
+export function toldText(text: string, most = MOST_BYTES): string {
   const bytes = new TextEncoder().encode(text);
-  if (bytes.length <= MOST_BYTES) return text;
+  if (bytes.length <= most) return text;
 
-  const beginning = new TextDecoder()
-    .decode(bytes.subarray(0, MOST_BYTES))
-    .replace(/\uFFFD+$/u, "");
-  return `${beginning}\n[cut: the first ${MOST_BYTES} of ${bytes.length} bytes]`;
+  const beginning = new TextDecoder().decode(bytes.subarray(0, most)).replace(/\uFFFD+$/u, "");
+  return `${beginning}\n[cut: the first ${most} of ${bytes.length} bytes]`;
 }
 
 function withoutSecrets(value: Json, depth: number): Json {

@@ -17,6 +17,10 @@ export const TRACE_KINDS = [
 
 export type TraceKind = (typeof TRACE_KINDS)[number];
 
+/** What a turn consists of. */
+export const TRACE_STEP_KINDS = ["agent", "model", "tool", "step", "wait", "remote"] as const;
+export type TraceStepKind = (typeof TRACE_STEP_KINDS)[number];
+
 /** How a thing of any kind stands. `failed` also of a turn, by its `DONE`. */
 export type TraceStatus = {
   readonly message: Delivery;

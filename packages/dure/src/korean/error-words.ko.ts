@@ -49,6 +49,7 @@ export const ERROR_WORDS_KO: Readonly<Record<string, string>> = {
   REPLAY_OF_RESULTS:
     "부른 쪽 도구의 결과를 받은 턴이라 다시 실행할 수 없어요. 질문한 턴을 다시 실행해 주세요.",
 
+  REPLAY_PLACE_UNKNOWN: "이 턴이 거기서 모델을 부르지 않았어요. 흐름에서 모델 호출을 골라 주세요.",
   REPLAY_OTHER_VERSION: "다른 버전의 서비스가 실행한 턴이라 다시 실행할 수 없어요.",
   TRACE_UNKNOWN: "이 일의 흐름을 찾을 수 없어요. 너무 오래됐거나 볼 권한이 없어요.",
 

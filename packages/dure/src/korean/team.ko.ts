@@ -228,6 +228,10 @@ export const TEAM_SENTENCES_KO: readonly SentenceForm[] = [
     "다시 실행이 {0}초를 넘겨서 멈췄어요. 더 빠른 모델로 해 보세요.",
   ],
   [
+    "The turn {0} asked no model at place {1}.",
+    "이 턴은 {1}에서 모델을 부르지 않았어요. 흐름에서 모델 호출을 골라 주세요.",
+  ],
+  [
     "{0} replays run here already.",
     "다시 실행이 이미 {0}개 돌고 있어요. 하나가 끝난 뒤에 다시 시도해 주세요.",
   ],

@@ -266,10 +266,28 @@ describe("pages of other sites", () => {
     ["another port that sends no origin", { ...here, secFetchSite: "same-site" }, "none", false],
     ["a sandboxed frame", { ...here, origin: "null" }, "none", false],
     [
-      "a page behind a proxy that adds a token",
+      "a listed page with a token",
       { ...here, origin: "https://app.example.com", secFetchSite: "cross-site" },
       "bearer",
       true,
+    ],
+    [
+      "the own page of a proxy that adds a token",
+      { ...here, origin: "http://localhost:5173", secFetchSite: "same-origin" },
+      "bearer",
+      true,
+    ],
+    [
+      "a third page that uses a proxy that adds a token",
+      { ...here, origin: "https://evil.example", secFetchSite: "cross-site" },
+      "bearer",
+      false,
+    ],
+    [
+      "another port of the proxy's host that uses its token",
+      { ...here, origin: "http://localhost:3000", secFetchSite: "same-site" },
+      "bearer",
+      false,
     ],
     [
       "a page of another name with a cookie",
@@ -316,7 +334,10 @@ describe("pages of other sites", () => {
       false,
     ],
   ] as const)("%s", (_name, request, proof, allowed) => {
-    expect(decideOrigin(request, proof, { unsafe: true }).allowed).toBe(allowed);
+    expect(
+      decideOrigin(request, proof, { unsafe: true, corsOrigins: ["https://app.example.com"] })
+        .allowed,
+    ).toBe(allowed);
   });
 
   test("another page's GET or POST starts no turn, also on an open server", async () => {

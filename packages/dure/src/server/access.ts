@@ -101,27 +101,29 @@ export type OriginDecision =
  * Refuses what another site's page makes a browser do. Pure; the first rule that applies wins. A
  * cookie and a local connection prove nothing about the page, so they need the browser's word: for
  * whatever changes something with a cookie, and for the GET that starts a turn. A local POST
- * without it is curl's: every browser since 2019 sends Origin with a POST to another origin. No
- * browser adds a bearer by itself, and a page may send one only after a preflight, which lists
- * origins; the origin of any other one is passed on by a proxy.
+ * without it is curl's: every browser since 2019 sends Origin with a POST to another origin. A
+ * bearer with the origin of another name comes through a proxy, which adds it to whatever a browser
+ * sends: the browser's own word tells the proxy's page from that of a third.
  * Source: Fetch standard, "append a request Origin header".
  * @param proof undefined on a public route, where it is not asked who comes
  */
 export function decideOrigin(
   request: Origins,
   proof: Principal["proof"] | undefined,
-  { unsafe }: { unsafe: boolean },
+  { unsafe, corsOrigins }: { unsafe: boolean; corsOrigins: readonly string[] },
 ): OriginDecision {
   const { method, host, origin, secFetchSite } = request;
   const isAmbient = proof === "cookie" || proof === "none";
-  if (proof === "bearer" || (!unsafe && !isAmbient)) return { allowed: true };
+  if (!unsafe && !isAmbient) return { allowed: true };
+  const isOther = secFetchSite === "cross-site" || secFetchSite === "same-site";
+  if (proof === "bearer" && (!isOther || corsOrigins.some((listed) => listed === origin))) {
+    return { allowed: true };
+  }
 
   if (origin !== undefined && !isSameOrigin(origin, host)) {
     return { allowed: false, because: `a page of ${origin} sent it` };
   }
-  if (secFetchSite === "cross-site" || secFetchSite === "same-site") {
-    return { allowed: false, because: "a page of another origin sent it" };
-  }
+  if (isOther) return { allowed: false, because: "a page of another origin sent it" };
 
   const isOwnPage = origin !== undefined || secFetchSite === "same-origin";
 

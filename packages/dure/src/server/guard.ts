@@ -137,7 +137,7 @@ async function admit(parts: ServerParts, request: FastifyRequest, rates: Rates):
   }
 
   if (request.principal && request.principal.proof !== "none") await rates.countToken(request);
-  assertOrigin(request);
+  assertOrigin(request, parts.corsOrigins ?? []);
   assertMay(request.principal, scope, because);
 }
 
@@ -264,7 +264,7 @@ function scopeOf(request: FastifyRequest): RouteScope {
   return url === "/*" ? "public" : (config.scope ?? "admin");
 }
 
-function assertOrigin(request: FastifyRequest): void {
+function assertOrigin(request: FastifyRequest, corsOrigins: readonly string[]): void {
   const { host, origin, "sec-fetch-site": secFetchSite } = request.headers;
   const unsafe = isUnsafe(request.method, request.routeOptions.url);
 
@@ -275,7 +275,7 @@ function assertOrigin(request: FastifyRequest): void {
     secFetchSite: typeof secFetchSite === "string" ? secFetchSite : undefined,
   };
 
-  const decision = decideOrigin(from, request.principal?.proof, { unsafe });
+  const decision = decideOrigin(from, request.principal?.proof, { unsafe, corsOrigins });
   if (decision.allowed) return;
 
   throw new DureError("ORIGIN_NOT_ALLOWED", `The request is refused because ${decision.because}.`, {

@@ -71,9 +71,9 @@ function replay(app: RouteApp, replays: TurnReplays): void {
       const turnId = request.params.turn_id;
       assertTurnId(turnId);
       request.turnId = turnId;
-      const { model, prompts = [] } = request.body;
+      const { model, prompts = [], from, any_version: anyVersion } = request.body;
       const order = {
-        model,
+        ...{ model, from, anyVersion },
         prompts: Object.fromEntries(prompts.map(({ agent, prompt }) => [agent, prompt])),
       };
       const signal = closedSignal(reply.raw); // the reader has left: calls that run are cut

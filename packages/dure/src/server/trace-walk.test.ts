@@ -3,7 +3,7 @@ import {
   MOST_LEVELS,
   MOST_THINGS,
   walkTrace,
-  type TraceBook,
+  type CauseBook,
   type TracedThing,
 } from "./trace-walk.ts";
 
@@ -15,7 +15,7 @@ function thing(id: string): TracedThing {
 }
 
 /** A book of these causes: effect by cause. */
-function bookOf(causes: Readonly<Record<string, string | undefined>>): TraceBook {
+function bookOf(causes: Readonly<Record<string, string | undefined>>): CauseBook {
   return {
     find: async (id) => (id in causes ? thing(id) : undefined),
     causeOf: async ({ id }) => causes[id],

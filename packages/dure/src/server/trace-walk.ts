@@ -1,4 +1,5 @@
-import type { TraceKind } from "../kernel/traces.ts";
+import type { Json } from "../kernel/json.ts";
+import type { TraceKind, TraceStepKind } from "../kernel/traces.ts";
 
 /** One thing that is stored, with what decides who may know of it. */
 export interface TracedThing {
@@ -21,8 +22,41 @@ export interface TracedThing {
   readonly job: string | null;
 }
 
+/** One step of a turn. */
+export interface TraceStep {
+  readonly turn: string;
+  /** In the turn's journal. */
+  readonly place: string;
+  /** The place of the step that it is a part of; null: of the turn itself. */
+  readonly under: string | null;
+  readonly kind: TraceStepKind;
+  /** Name of the agent, the tool or the step. */
+  readonly title: string;
+  readonly status: "done" | "failed" | "running" | "waiting";
+  readonly error: string | null;
+  readonly at: number;
+  readonly endedAt: number | null;
+  /** Of a call of a model, as `provider:model`; the rest too. */
+  readonly model: string | null;
+  readonly attempt: number | null;
+  readonly tokensIn: number | null;
+  readonly tokensOut: number | null;
+  /** Read from the provider's cache, a part of `tokensIn`. */
+  readonly cachedIn: number | null;
+  readonly microUsd: number | null;
+  readonly firstTokenMs: number | null;
+  /** By which a request that is made again is known to be the one that was sent. */
+  readonly promptHash: string | null;
+}
+
+/** What went into a thing or a step, and what came out. */
+export interface TraceTexts {
+  readonly input: Json;
+  readonly output: Json;
+}
+
 /** What is stored of causes. */
-export interface TraceBook {
+export interface CauseBook {
   find(id: string): Promise<TracedThing | undefined>;
   /** The id of what began it. */
   causeOf(thing: TracedThing): Promise<string | undefined>;
@@ -31,6 +65,16 @@ export interface TraceBook {
     ids: readonly string[],
     most: number,
   ): Promise<readonly { readonly from: string; readonly thing: TracedThing }[]>;
+}
+
+/** What is stored of causes, and of turns. */
+export interface TraceBook extends CauseBook {
+  /** What turns consist of; `isCut`: there is more. */
+  stepsOf(
+    turns: readonly TracedThing[],
+  ): Promise<{ readonly steps: readonly TraceStep[]; readonly isCut: boolean }>;
+  /** @param place of a step of a turn; absent: of the thing itself */
+  textsOf(thing: TracedThing, place?: string): Promise<TraceTexts>;
 }
 
 export type TraceNode = TracedThing & { readonly beganBy: string | null };
@@ -45,7 +89,7 @@ export const MOST_LEVELS = 20;
  */
 export async function walkTrace(
   asked: string,
-  { book, maySee }: { book: TraceBook; maySee: (thing: TracedThing) => Promise<boolean> },
+  { book, maySee }: { book: CauseBook; maySee: (thing: TracedThing) => Promise<boolean> },
 ): Promise<{ readonly items: readonly TraceNode[]; readonly isCut: boolean } | undefined> {
   const focus = await book.find(asked);
   if (focus === undefined || !(await maySee(focus))) return undefined;
@@ -93,7 +137,7 @@ async function addTo(
 /** From the first cause to the thing itself. */
 async function wayTo(
   focus: TracedThing,
-  { book, maySee }: { book: TraceBook; maySee: (thing: TracedThing) => Promise<boolean> },
+  { book, maySee }: { book: CauseBook; maySee: (thing: TracedThing) => Promise<boolean> },
 ): Promise<{ things: readonly TracedThing[]; isCut: boolean }> {
   const things = [focus];
   while (things.length <= MOST_LEVELS) {

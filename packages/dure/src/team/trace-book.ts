@@ -2,8 +2,9 @@ import type { Database } from "../durable/database.ts";
 import { jobOfSession } from "../jobs/job.ts";
 import { escalationOfSession } from "../kernel/escalation.ts";
 import type { TraceKind } from "../kernel/traces.ts";
-import type { TraceBook, TracedThing } from "../server/trace-walk.ts";
-import { CAUSES, EFFECTS, THINGS } from "./trace-statements.ts";
+import type { TraceBook, TracedThing, TraceTexts } from "../server/trace-walk.ts";
+import { textsOfStep, stepsOf } from "./trace-steps.ts";
+import { CAUSES, EFFECTS, TEXTS, THINGS } from "./trace-statements.ts";
 
 /** Reads what began what from the rows of turns, rooms, jobs and runs. */
 export function traceBook(database: Database): TraceBook {
@@ -28,7 +29,18 @@ export function traceBook(database: Database): TraceBook {
         return thing === undefined ? [] : [{ from, thing }];
       });
     },
+    stepsOf: (turns) => stepsOf(database, turns),
+    textsOf: (thing, place) =>
+      place === undefined ? textsOf(database, thing) : textsOfStep(database, thing.id, place),
   };
+}
+
+const NO_TEXTS: TraceTexts = { input: null, output: null };
+
+async function textsOf(database: Database, { kind, id }: TracedThing): Promise<TraceTexts> {
+  const statement = kind in TEXTS ? TEXTS[kind as keyof typeof TEXTS] : undefined;
+  const [texts] = statement ? await database.query<TraceTexts>(statement, [id]) : [];
+  return texts ?? NO_TEXTS;
 }
 
 /** By the way an id begins; a port is `<run>/<port>`. Pure. */

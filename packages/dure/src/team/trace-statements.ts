@@ -7,6 +7,8 @@ interface TracedStatement {
 
 /** Characters of a title. */
 const TITLE = 200;
+/** Characters of a text. */
+const TEXT = 60_000;
 
 /** Things of one kind, by their ids. */
 export const THINGS = {
@@ -231,3 +233,49 @@ export const EFFECTS: TracedStatement = {
     order by right(split_part(began.id, '/', 1), 26), began.id
     limit $7`,
 };
+
+/** What went into a thing, and what came out. What is longer is cut. */
+export const TEXTS = {
+  turn: {
+    name: "trace.texts-of-turn",
+    text: `
+      select to_jsonb((
+               select left(string_agg(m.text, E'\\n' order by m.ordinal), ${TEXT})
+               from dure.messages m
+               where m.turn_id = t.id
+             )) as input,
+             to_jsonb(left(t.done->>'message', ${TEXT})) as output
+      from dure.turns t
+      where t.id = $1`,
+  },
+  job: {
+    name: "trace.texts-of-job",
+    text: `
+      select to_jsonb(left(j.message, ${TEXT})) as input,
+             to_jsonb(left(j.answer->>'text', ${TEXT})) as output
+      from dure.jobs j
+      where j.id = $1`,
+  },
+  message: {
+    name: "trace.texts-of-message",
+    text: `
+      select to_jsonb(left(m.text, ${TEXT})) as input, null::jsonb as output
+      from dure.room_messages m
+      where m.id = $1`,
+  },
+  request: {
+    name: "trace.texts-of-request",
+    text: `
+      select to_jsonb(left(r.topic, ${TEXT})) as input, null::jsonb as output
+      from dure.requests r
+      where r.id = $1`,
+  },
+  escalation: {
+    name: "trace.texts-of-escalation",
+    text: `
+      select to_jsonb(left(concat_ws(E'\\n', e.title, nullif(e.description, '')), ${TEXT})) as input,
+             e.resolution as output
+      from dure.escalations e
+      where e.id = $1`,
+  },
+} as const satisfies Partial<Record<TraceKind, TracedStatement>>;

@@ -18,6 +18,12 @@ export const ReplayBody = z.strictObject({
     .max(20)
     .optional()
     .meta({ description: "Prompts of agents; the others are as the team has them now" }),
+  from: z.string().max(100).optional().meta({
+    description: "Place of a call of a model in its trace: what stands before it is the record",
+  }),
+  any_version: z.boolean().optional().meta({
+    description: "By the code as it is now, also where the service has another version",
+  }),
 });
 
 export const ReplayableAnswer = z
@@ -29,6 +35,7 @@ export const ReplayableAnswer = z
     message: z.string().meta({ description: "What it answered" }),
     elapsed_ms: z.number(),
     agents: z.array(traceAgent),
+    is_other_version: z.boolean().meta({ description: "The service has another version now" }),
     replayed: z
       .array(
         z.object({
@@ -72,4 +79,8 @@ export interface ReplayRequest {
   /** `provider:model` for every agent of the turn. */
   readonly model?: string | undefined;
   readonly prompts?: readonly { readonly agent: string; readonly prompt: string }[] | undefined;
+  /** Place of a call of a model: what stands before it comes from the record. */
+  readonly from?: string | undefined;
+  /** By the code as it is now. */
+  readonly anyVersion?: boolean | undefined;
 }

@@ -153,6 +153,13 @@ export const ROUTES: Readonly<Record<string, Row>> = {
     own: "200",
     absent: "404 TRACE_UNKNOWN",
   },
+  "GET /v1/traces/:id/texts": {
+    scope: "chat",
+    names: "thing",
+    call: ({ turn }) => ({ path: `/v1/traces/${turn}/texts` }),
+    own: "200",
+    absent: "404 TRACE_UNKNOWN",
+  },
   "GET /v1/agent/completed": {
     scope: "chat",
     names: "thing",

@@ -211,6 +211,11 @@ export class AgentModel {
     const wait = this.#wait;
     const step = wait?.step ?? places.next(this.#stepName);
     const asked = this.#fitted(request, attempt, shown);
+    environment.journal.replay?.asks({
+      place: step.path,
+      request: asked,
+      turnFrom: turnFromIn(asked, request, shown),
+    });
     this.#isOldFailure = step.past.is === "recorded";
     let failure: unknown;
     const onFailure = (error: unknown): void => void (failure = error);
@@ -325,6 +330,15 @@ export class AgentModel {
       if (words.say(text) !== "") firstTokenSeen();
     };
   }
+}
+
+/** Where this turn's messages begin in what is left of a request. */
+function turnFromIn(
+  { messages }: ModelRequest,
+  whole: ModelRequest,
+  { turnFrom }: AskOptions,
+): number | undefined {
+  return turnFrom && Math.max(turnFrom - (whole.messages.length - messages.length), 0);
 }
 
 function leftOutText({ leftOut }: GoodFields): string {

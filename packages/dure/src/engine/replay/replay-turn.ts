@@ -13,8 +13,8 @@ import { namesOf } from "../turn/paused.ts";
 import { storedCall } from "../agent/stored-call.ts";
 import { handleTurn } from "../turn/turn-handler.ts";
 import { TurnParts, type TurnEnvironment } from "../turn/turn-parts.ts";
-import { agentPlaces, Replay, splitPlace, type ReplayedCall } from "./replay.ts";
-import type { StoredTurn } from "./stored-turn.ts";
+import { agentPlaces, Replay, splitPlace, type AskedRequest, type ReplayedCall } from "./replay.ts";
+import type { LiveTurn, StoredTurn } from "./stored-turn.ts";
 
 /** What is different in a replay. */
 export interface ReplayChange {
@@ -22,6 +22,8 @@ export interface ReplayChange {
   readonly model?: Llm | undefined;
   /** Prompts by key of the agent; the others are as the team has them now. */
   readonly prompts?: Readonly<Record<string, string>> | undefined;
+  /** The place of a call of a model: what stands before it comes from the record. */
+  readonly from?: string | undefined;
 }
 
 /** What a replay came to. */
@@ -64,12 +66,13 @@ export async function replayTurn(
   },
 ): Promise<Replayed> {
   const { environment, change } = given;
-  const replay = new Replay(stored.rows);
+  const from = rowOf(stored, change.from);
+  const replay = new Replay(stored.rows, from);
   const bill = new Bill();
   const late = new AbortController();
   const timer = environment.clock.after(MOST_MS, () => late.abort(tookTooLong()));
   const signal = AbortSignal.any([given.signal, environment.lease, late.signal]);
-  const held = { ...stored.held, rows: keptRows(stored.rows, service) };
+  const held = { ...stored.held, rows: keptRows(stored.rows, service, from) };
   const parts = new TurnParts({
     held,
     service: withPrompts(service, change.prompts ?? {}),
@@ -96,6 +99,59 @@ export async function replayTurn(
     signal.removeEventListener("abort", cut);
     parts.journal.close();
   }
+}
+
+/** How long the requests of a turn may take to be made again, milliseconds. */
+const MOST_REBUILD_MS = 10_000;
+
+/**
+ * The requests of a turn to its models, made again from its journal: every answer is the recorded
+ * one, and what has no record is refused. Prompts are as the team has them now.
+ */
+export async function rebuildRequests(
+  stored: LiveTurn,
+  service: AnyService,
+  environment: TurnEnvironment,
+): Promise<readonly AskedRequest[]> {
+  const replay = new Replay(stored.rows, "never");
+  const late = new AbortController();
+  const timer = environment.clock.after(MOST_REBUILD_MS, () => late.abort(tookTooLong()));
+  const rows = stored.rows.filter(
+    ({ type, place }) => type === "RECORD" && !splitPlace(place)[1].startsWith("agent:"),
+  );
+  const lease = AbortSignal.any([environment.lease, late.signal]);
+  const given = { replay, bill: new Bill(), stored, change: {}, lease };
+  const parts = new TurnParts({
+    held: { ...stored.held, rows },
+    service,
+    environment: drained(environment, given),
+    interruptions: 0,
+  });
+  const cut = (): void => parts.stop.leaseLost();
+  lease.addEventListener("abort", cut, { once: true });
+  try {
+    await endOf(parts);
+    return replay.asked;
+  } finally {
+    timer();
+    lease.removeEventListener("abort", cut);
+    parts.journal.close();
+  }
+}
+
+/** The row of a place at which a model is asked. Throws `REPLAY_PLACE_UNKNOWN`. */
+function rowOf({ rows, held }: LiveTurn, place: string | undefined): number {
+  if (place === undefined) return 0;
+  const row = rows.find(({ type, place: at }) => {
+    const [path, name] = splitPlace(at);
+    return type === "RECORD" && path === place && name.startsWith("model:");
+  });
+  if (row) return row.seq;
+  throw new DureError(
+    "REPLAY_PLACE_UNKNOWN",
+    `The turn ${held.turn} asked no model at place ${place}.`,
+    { class: "not-found", hint: "Take the place of a model call of its trace." },
+  );
 }
 
 async function endOf(parts: TurnParts): Promise<Pick<Replayed, "message" | "error">> {
@@ -129,7 +185,7 @@ function drained(
   given: {
     replay: Replay;
     bill: Bill;
-    stored: StoredTurn;
+    stored: LiveTurn;
     change: ReplayChange;
     lease: AbortSignal;
   },
@@ -194,9 +250,10 @@ function storeOfReplay(): TurnStore {
 
 /**
  * What a replay takes over: the handler's own steps, agents made of code, and what an agent read
- * before it first asked its model. Answers of models and calls of tools are left out. Pure.
+ * before it first asked its model, and all that stands before the row `from`. Other answers of
+ * models and calls of tools are left out. Pure.
  */
-function keptRows(rows: readonly JournalRow[], service: AnyService): JournalRow[] {
+function keptRows(rows: readonly JournalRow[], service: AnyService, from: number): JournalRow[] {
   const agents = agentsOf(service);
   const anew = new Set(
     [...agentPlaces(rows)].flatMap(([path, key]) => {
@@ -206,8 +263,9 @@ function keptRows(rows: readonly JournalRow[], service: AnyService): JournalRow[
   );
   const asked = new Set<string>();
 
-  return rows.filter(({ place, type }) => {
+  return rows.filter(({ place, type, seq }) => {
     if (type !== "RECORD") return false;
+    if (seq < from) return true;
     const [path, name] = splitPlace(place);
     const top = path.split(".")[0]!;
     if (!anew.has(top)) return true;

@@ -124,6 +124,26 @@ test("a replay asks another model, and its tools answer as they did in the turn"
   expect(outside).toEqual(before);
 });
 
+test("a replay from a call keeps what stands before it, and asks its model from there on", async () => {
+  const { turnId } = await engine.say("buy it");
+  asked.length = 0;
+
+  const replay = await engine.engine.replays.run(
+    turnId,
+    { model: "offline:second", prompts: { clerk: "wrap up" }, from: "2.4" },
+    run(),
+  );
+
+  expect(replay).toMatchObject({
+    message: 'second: wrap up "price is 42" "paid mina" at 7',
+    calls: [],
+  });
+  expect(asked).toHaveLength(1);
+  await expect(engine.engine.replays.run(turnId, { from: "2.2" }, run())).rejects.toMatchObject({
+    code: "REPLAY_PLACE_UNKNOWN",
+  });
+});
+
 test("a replay reads what agents did in earlier turns, and nothing of later ones", async () => {
   const session = "earlier";
   await engine.say("buy it", { session });

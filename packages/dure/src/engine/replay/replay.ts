@@ -1,6 +1,7 @@
 import { DureError } from "../../kernel/errors.ts";
 import { canonicalJson, isObject, type Json } from "../../kernel/json.ts";
 import type { JournalRow } from "../../durable/turns.ts";
+import type { ModelRequest } from "../../models/model.ts";
 import type { AnyTool } from "../agent/tool.ts";
 import { modelStep } from "../agent/agent-model.ts";
 import type { EffectOutcome } from "../turn/turn-context.ts";
@@ -12,6 +13,14 @@ export interface ReplayedCall {
   readonly input: unknown;
   /** `recorded`: as in the stored turn. `refused`: the stored turn has no such call. */
   readonly answer: "recorded" | "refused";
+}
+
+/** A request as an agent asks its model, at its place in the journal. */
+export interface AskedRequest {
+  readonly place: string;
+  readonly request: ModelRequest;
+  /** Where the messages of this turn begin in it; undefined: at the person's last one. */
+  readonly turnFrom: number | undefined;
 }
 
 /** A call as the stored turn has it. `args`: as the model gave them; absent: no model has. */
@@ -37,10 +46,23 @@ export class Replay {
   readonly #others = new Set<string>();
   readonly #calls: ReplayedCall[] = [];
   readonly #refused: string[] = [];
+  readonly #asked: AskedRequest[] = [];
+  readonly #asksNoModel: boolean;
 
-  constructor(rows: readonly JournalRow[]) {
+  /** @param from the row from which on it goes its own way; `never`: it asks no model at all */
+  constructor(rows: readonly JournalRow[], from: number | "never" = 0) {
+    this.#asksNoModel = from === "never";
     this.#agents = agentPlaces(rows);
-    this.#recorded = recordedCalls(rows, this.#agents);
+    this.#recorded = recordedCalls(rows, this.#agents, from === "never" ? 0 : from);
+  }
+
+  /** Every request to a model, also those whose answer is recorded. */
+  get asked(): readonly AskedRequest[] {
+    return this.#asked;
+  }
+
+  asks(asked: AskedRequest): void {
+    this.#asked.push(asked);
   }
 
   get calls(): readonly ReplayedCall[] {
@@ -68,7 +90,8 @@ export class Replay {
 
   /** Before the work of a step that the stored turn has no record of. Throws `REPLAY_REFUSED`. */
   assertMayDo(step: string): void {
-    if (DONE_ANEW.test(step)) return;
+    const isRefused = this.#asksNoModel && step.startsWith("model:");
+    if (DONE_ANEW.test(step) && !isRefused) return;
     this.#refused.push(step);
     throw new DureError(
       "REPLAY_REFUSED",
@@ -113,12 +136,13 @@ function isSame(
 function recordedCalls(
   rows: readonly JournalRow[],
   agents: ReadonlyMap<string, string>,
+  from: number,
 ): RecordedCall[] {
   const records = rows.filter(({ type, place }) => type === "RECORD" && place.includes("."));
   const asked = new Map<string, { name: string; args: Json }[]>();
   const calls: RecordedCall[] = [];
 
-  for (const { place, data } of records) {
+  for (const { place, data, seq } of records) {
     const [path, name] = splitPlace(place);
     const outer = path.slice(0, path.lastIndexOf("."));
     const agent = agents.get(outer);
@@ -129,7 +153,7 @@ function recordedCalls(
     const waiting = asked.get(outer);
     const index = waiting?.findIndex((call) => call.name === tool) ?? -1;
     const args = index < 0 ? undefined : waiting!.splice(index, 1)[0]!.args;
-    calls.push({ agent, tool, args, outcome: data as EffectOutcome<unknown> });
+    if (seq >= from) calls.push({ agent, tool, args, outcome: data as EffectOutcome<unknown> });
   }
 
   return calls;

@@ -14,6 +14,9 @@ export interface StoredTurn {
   readonly done: Done;
 }
 
+/** The same of a turn that may still run. */
+export type LiveTurn = Omit<StoredTurn, "done">;
+
 /** Exchanges before the turn that its agents may see. Source: `MEMORY_DEFAULTS.maxRawTurns`. */
 const EXCHANGES = 12;
 
@@ -23,6 +26,8 @@ interface StoredTurnRow {
   readonly began: Readonly<Record<string, unknown>> | null;
   readonly held: Omit<ClaimedTurn, "rows" | "memory" | "state">;
   readonly rows: readonly JournalRow[];
+  /** Of its session: what a turn that runs began with. */
+  readonly now: { readonly state: ClaimedTurn["state"]; readonly memory: ClaimedTurn["memory"] };
   readonly summary: string;
   readonly deeds: readonly string[];
   /** What the session remembers now, also of later turns. */
@@ -36,19 +41,44 @@ export async function readStoredTurn(
   turn: string,
   tenant: TenantView,
 ): Promise<StoredTurn> {
+  const row = await readRow(database, turn, tenant);
+  const { done } = row;
+  if (!done) throw running(turn);
+
+  return { ...endedTurn(row), done };
+}
+
+/** The same of a turn that may still run: its session is as it was when the turn began. */
+export async function readLiveTurn(
+  database: Database,
+  turn: string,
+  tenant: TenantView,
+): Promise<LiveTurn> {
+  const row = await readRow(database, turn, tenant);
+  if (row.done) return endedTurn(row);
+  const { rows, now } = row;
+  return { held: { ...row.held, ...now }, rows };
+}
+
+async function readRow(
+  database: Database,
+  turn: string,
+  tenant: TenantView,
+): Promise<StoredTurnRow> {
   const [row] = await database.query<StoredTurnRow>({ name: "stored_turn", text: STORED_TURN }, [
     turn,
     tenant,
     EXCHANGES,
   ]);
   if (!row) throw unknown(turn);
-  const { done, began, rows } = row;
-  if (!done) throw running(turn);
-  if (!began) throw tooOld(turn);
-  if (row.held.messages.some(bringsResults)) throw ofResults(turn);
-  const held = { ...row.held, state: began, memory: { ...memoryOf(row) } };
+  return row;
+}
 
-  return { held, rows, done };
+function endedTurn(row: StoredTurnRow): LiveTurn {
+  const { began, rows, held } = row;
+  if (!began) throw tooOld(held.turn);
+  if (held.messages.some(bringsResults)) throw ofResults(held.turn);
+  return { held: { ...held, state: began, memory: { ...memoryOf(row) } }, rows };
 }
 
 /** The summary counts only where it was made before the turn: it is left out where it may not be. */
@@ -114,6 +144,7 @@ function ofResults(turn: string): DureError {
 
 const STORED_TURN = /* sql */ `
   select t.status, t.done, t.began,
+    jsonb_build_object('state', s.state, 'memory', s.memory) as now,
     jsonb_build_object(
       'turn', t.id, 'session', t.session_id, 'tenant', s.tenant,
       'service', t.service, 'version', t.version, 'author', t.author,
