@@ -130,12 +130,12 @@ export const SENTENCES_KO: readonly SentenceForm[] = [
     "결과와 {0} 브랜치가 같은 줄을 바꿨어요: {1}",
   ],
   [
-    "There is no orchestrator to write it once. Answer, then merge it again: {0}",
-    "하나로 합칠 조율 담당이 없어요. 답한 뒤에 다시 합쳐 주세요: `{0}`",
+    "The plan has no agent to write it once: no orchestrator, no default worker. Answer, then merge it again: {0}",
+    "하나로 합칠 에이전트가 계획에 없어요. 답한 뒤에 다시 합쳐 주세요: `{0}`",
   ],
   [
-    "The orchestrator did not write {0} once. It said: {1} Answer, then merge it again: {2}",
-    "조율 담당이 {0} 파일을 하나로 합치지 못했어요: {1} 답한 뒤에 다시 합쳐 주세요: `{2}`",
+    "The agent at the merge did not write {0} once. It said: {1} Answer, then merge it again: {2}",
+    "에이전트가 {0} 파일을 하나로 합치지 못했어요: {1} 답한 뒤에 다시 합쳐 주세요: `{2}`",
   ],
   [
     "What was solved fails this command: {0} Answer, then merge it again: {1}",

@@ -28,22 +28,24 @@ const BOTH = "export const left = (have, sold) => Math.max(0, have - sold);\n";
 const git = (...args: string[]): Promise<string> => at.repository.git(...args);
 
 /** A plan with one port, which subtracts. */
-const planOf = (orchestrator: string): string => `
+const planOf = (workers: string): string => `
 plan: shop
 roles: modules
 integration: node --test test/stock/*.test.mjs
-workers: { default: { kind: offline }${orchestrator} }
+workers: { ${workers} }
 ports:
   - { id: stock, role: stock, goal: Count the stock., owns: [src/stock/**], tests: [test/stock/**], acceptance: node --test test/stock/*.test.mjs }
 `;
-const commandOf = (script: string): string =>
-  `, orchestrator: { kind: command, command: [sh, -c, ${JSON.stringify(script)}] }`;
-const OFFLINE = ", orchestrator: { kind: offline }";
+const NONE = "stock: { kind: offline }";
+const commandOf = (script: string, name = "orchestrator"): string =>
+  `${name}: { kind: command, command: [sh, -c, ${JSON.stringify(script)}] }`;
+const orchestratedBy = (script: string): string => `${NONE}, ${commandOf(script)}`;
+const OFFLINE = `${NONE}, orchestrator: { kind: offline }`;
 
 /** A run that began from a branch and has succeeded, and the branch, which has moved since. */
-async function conflicting(branch: string, orchestrator: string) {
+async function conflicting(branch: string, workers: string) {
   await git("branch", branch, "main");
-  const text = planOf(orchestrator);
+  const text = planOf(workers);
   const { id } = await dure.plans.start({ text, file: "shop.yaml", base: branch });
   await expect
     .poll(async () => (await dure.plans.run(id)).status, { timeout: 60_000, interval: 250 })
@@ -98,10 +100,27 @@ test(
 );
 
 test(
-  "without an orchestrator a person is asked with both sides, and what they choose is merged",
+  "where there is no orchestrator the plan's default worker writes them once",
   SLOW,
   async () => {
-    const { id, theirs } = await conflicting("asked", "");
+    const mends = "sed -i s/+/-/ src/stock/stock.mjs";
+    const writesBoth = `printf '%s' '${BOTH.trimEnd()}' > ${STOCK}; echo >> ${STOCK}`;
+    const script = `if grep -q '<<<<<<<' ${STOCK}; then ${writesBoth}; else ${mends}; fi`;
+    const { id } = await conflicting("alone", commandOf(script, "default"));
+
+    const outcome = await merged(id, "alone");
+
+    expect(outcome).toMatchObject({ kind: "merged", solved: { files: [STOCK] } });
+    expect(await git("show", `alone:${STOCK}`)).toBe(BOTH.trimEnd());
+    expect(await questions(id)).toEqual([]);
+  },
+);
+
+test(
+  "without an agent for it a person is asked with both sides, and what they choose is merged",
+  SLOW,
+  async () => {
+    const { id, theirs } = await conflicting("asked", NONE);
 
     const refused = await refusal(merged(id, "asked"));
 
@@ -158,13 +177,13 @@ test(
       // Both sides are still there, with their markers.
       `*) sed -i s/export/export/ ${STOCK}; echo >> ${STOCK};; esac`,
     ].join("\n");
-    const { id, theirs } = await conflicting("hinted", commandOf(script));
+    const { id, theirs } = await conflicting("hinted", orchestratedBy(script));
 
     const refused = await refusal(merged(id, "hinted"));
 
     expect(refused).toMatchObject({ code: "MERGE_CONFLICT" });
     const [question] = await questions(id);
-    expect(question!.description).toContain(`The orchestrator did not write ${STOCK} once.`);
+    expect(question!.description).toContain(`The agent at the merge did not write ${STOCK} once.`);
     expect(await git("rev-parse", "hinted")).toBe(theirs);
     const note = "Subtract, but keep zero.";
     await dure.answerEscalation(question!.id, { value: "solve", note });
@@ -179,7 +198,10 @@ test(
   "what was solved and fails its tests is asked, and a person who merges by hand is believed",
   SLOW,
   async () => {
-    const { id, theirs } = await conflicting("wrong", commandOf(`echo 'export {};' > ${STOCK}`));
+    const { id, theirs } = await conflicting(
+      "wrong",
+      orchestratedBy(`echo 'export {};' > ${STOCK}`),
+    );
 
     const failed = await refusal(merged(id, "wrong"));
 
@@ -203,7 +225,7 @@ test(
 test("a secret that stands in what was solved is shown before it is merged", SLOW, async () => {
   const secret = ["gh", "p_", "Zk3mQ8vT1rY6wP0sL4nB7xC2dF5gH9jK0aSe"].join("");
   const script = `echo '${BOTH.trim()} // ${secret}' > ${STOCK}`;
-  const { id, theirs } = await conflicting("secret", commandOf(script));
+  const { id, theirs } = await conflicting("secret", orchestratedBy(script));
 
   const refused = await refusal(merged(id, "secret"));
 
@@ -248,7 +270,7 @@ test("a branch that moves while its conflict is solved is merged as it is then",
     "n=0; while [ $n -lt 60 ] && [ ! -f go ]; do sleep 0.5; n=$((n+1)); done; fi",
     `echo '${BOTH.trim()}' > ${STOCK}`,
   ].join("\n");
-  const { id } = await conflicting("moving", commandOf(waits));
+  const { id } = await conflicting("moving", orchestratedBy(waits));
   const outcome = refusal(merged(id, "moving"));
   const { folder } = await at.runs.runs.get(id);
   const isSolving = async (): Promise<boolean> =>

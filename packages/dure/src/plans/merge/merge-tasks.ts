@@ -100,10 +100,13 @@ export class MergeTasks {
     };
   }
 
-  /** Lets the orchestrator write once what the result and a branch that moved both changed. */
+  /**
+   * Lets one agent write once what the result and a branch that moved both changed: the orchestrator,
+   * else the plan's default worker.
+   */
   async solveMoved(conflict: MovedConflict): Promise<MovedSolution> {
     const { commit: from, files, number, target } = conflict;
-    const spec = this.#spec();
+    const spec = workerOf(this.#run.plan.workers, ORCHESTRATOR);
     if (!spec) return { commit: from, open: files, words: undefined };
     const goal = await movedGoal(conflict, this.#run.plan, this.#parts.store);
     const solved = await this.#do(spec, {

@@ -22,7 +22,7 @@ export interface MovedSolution {
   readonly commit: string;
   /** Files that still conflict. */
   readonly open: readonly string[];
-  /** What the orchestrator said; undefined: the plan has none. */
+  /** What the agent said that was asked; undefined: the plan has none. */
   readonly words: string | undefined;
 }
 
@@ -37,7 +37,7 @@ const WANTED = [
   "A file that one side deleted: leave it as it is, or delete it.",
 ];
 
-/** What the orchestrator is asked for: each file with its sides, and who wrote them and why. */
+/** What an agent is asked for: each file with its sides, and who wrote them and why. */
 export async function movedGoal(
   { target, ours, theirs, files, hint }: MovedConflict,
   plan: Pick<Plan, "ports">,

@@ -6,6 +6,7 @@ import type { Escalation } from "../../wire/escalations.ts";
 import { aboutRun, escalationFor, type TriggerName } from "../ask/triggers.ts";
 import { hashNumber, type Tried } from "../merge/integration.ts";
 import { hunksOf, type MovedConflict, type MovedSolution } from "../merge/moved-conflict.ts";
+import { workerOf } from "../plan.ts";
 import { ORCHESTRATOR, type PlanRun } from "../rows/run.ts";
 import { namesOf } from "../rows/words.ts";
 import type { MergeConflict, SolvedConflict } from "../workspace/merge-into-branch.ts";
@@ -118,7 +119,7 @@ export class RunConflicts {
     const { database, inbox } = this.#parts;
     const question = escalationFor(isApproved ? "approved-conflict" : "merge-conflict", {
       ...aboutRun(run),
-      hasOrchestrator: run.plan.workers.orchestrator !== undefined,
+      hasOrchestrator: workerOf(run.plan.workers, ORCHESTRATOR) !== undefined,
       key: keyOf(target, commit),
       title: `${run.plan.name}: ${sameLines(target, files)}`.slice(0, 300),
       description: `${description} Answer, then merge it again: ${commandOf(run, target)}`,
@@ -186,7 +187,7 @@ function wayOf({ id, status, resolution, ...answered }: Escalation): SolvingWay 
 const CONFLICTS: ReadonlySet<TriggerName> = new Set(["merge-conflict", "approved-conflict"]);
 
 const APPROVED = "People approve the very commit here, so no other files are merged for them.";
-const NO_ORCHESTRATOR = "There is no orchestrator to write it once.";
+const NO_AGENT = "The plan has no agent to write it once: no orchestrator, no default worker.";
 
 /** What the orchestrator was asked to do before, it is not asked again; but by an answer. Pure. */
 function numberOf(commit: string, answer: string | undefined): number {
@@ -204,8 +205,8 @@ function subjectFor(run: PlanRun, target: string, commit: string): string {
 }
 
 function wordsOf({ open, words }: MovedSolution): string {
-  if (words === undefined) return NO_ORCHESTRATOR;
-  return `The orchestrator did not write ${namesOf(open)} once. It said: ${words}`;
+  if (words === undefined) return NO_AGENT;
+  return `The agent at the merge did not write ${namesOf(open)} once. It said: ${words}`;
 }
 
 /** What both sides have where they conflict, by file; the first few. */
