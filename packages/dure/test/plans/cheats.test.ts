@@ -191,6 +191,16 @@ const CHEATS: readonly Cheat[] = [
     acceptance: "python3 -m unittest discover -s test",
     because: NOT_JUDGED,
   },
+  {
+    name: "gives what equals everything",
+    implementer: put(
+      "price.py",
+      "class S(str):\n    def __eq__(self, other):\n        return True\ndef price(cents): return S(cents)\n",
+    ),
+    files: { "test/test_price.py": PYTHON_TEST, "price.py": "def price(cents): return ''\n" },
+    acceptance: "python3 -m unittest discover -s test",
+    because: /gives what equals everything/,
+  },
 ];
 
 test(

@@ -13,15 +13,24 @@ const REACHES =
   /(?:\bfrom|\brequire\(|\bimport\()\s*["'](?:node:test|vitest|@jest\/\w+|jest|chai)\b|^\s*(?:import|from)\s+_?pytest\b/;
 const SETS_CLOCK =
   /\bprocess\.env\.TZ\s*=|\bprocess\.env\[["']TZ["']\]\s*=|\bos\.environ\[["']TZ["']\]\s*=|\b(?:Date\.now|(?:globalThis|global)\.Date)\s*=(?!=)|\btime\.time\s*=(?!=)/;
+/** A result that says it equals whatever it is compared with; its body may stand in the next line. */
+const EQUALS_ALL =
+  /\bdef __eq__\([^)]*\)[^:]*:\s*return True\b|\b__eq__\s*=\s*lambda\b[^:]*:\s*True\b/;
 const CODE = /\.(?:[cm]?[jt]sx?|py|rb|go|rs|java|kt|php|sh|vue|svelte)$/;
 const COMMENT = /^\s*(?:\/\/|#|\*|\/\*)/;
 
-const RULES = [
+const RULES: readonly {
+  readonly pattern: RegExp;
+  readonly says: string;
+  /** That are read together; absent: 1. */
+  readonly lines?: number;
+}[] = [
   { pattern: DETECTS, says: "asks whether it is tested" },
   { pattern: REPLACES, says: "puts another assertion in the place of the real one" },
   { pattern: REACHES, says: "reaches into what runs its tests" },
   { pattern: SETS_CLOCK, says: "sets the clock of its tests" },
-] as const;
+  { pattern: EQUALS_ALL, says: "gives what equals everything", lines: 2 },
+];
 
 /**
  * Code that does more for its tests than for its users: lines that came, of files that are no tests.
@@ -32,8 +41,8 @@ export function suspiciousCode(files: readonly TestFile[]): readonly Weakness[] 
   const found = code.flatMap(({ path, before = "", after = "" }): Weakness[] => {
     const known = new Set(before.split("\n"));
     const came = after.split("\n").filter((line) => !known.has(line) && !COMMENT.test(line));
-    return RULES.flatMap(({ pattern, says }): Weakness[] => {
-      const line = came.find((one) => pattern.test(one));
+    return RULES.flatMap(({ pattern, says, lines = 1 }): Weakness[] => {
+      const line = came.find((_, at) => pattern.test(came.slice(at, at + lines).join("\n")));
       if (line === undefined) return [];
       return [{ kind: "suspicious", path, says: `${path} ${says}: ${line.trim().slice(0, 120)}` }];
     });
