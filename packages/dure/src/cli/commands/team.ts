@@ -10,7 +10,7 @@ export const DEV: CommandSpec = {
   run:
     ({ output }) =>
     async ({ dir }: CommonOptions) => {
-      environmentOf(dir);
+      await environmentOf(dir);
       const { dev } = await import("../dev.ts");
       const folder = path.resolve(dir);
       const program = [process.argv[1]!, "start", "--dir", folder];
@@ -29,7 +29,7 @@ export const START: CommandSpec = {
     ({ output }) =>
     async ({ dir }: CommonOptions) => {
       const { start } = await import("../start.ts");
-      return start({ folder: path.resolve(dir), environment: environmentOf(dir), output });
+      return start({ folder: path.resolve(dir), environment: await environmentOf(dir), output });
     },
 };
 
@@ -55,6 +55,6 @@ export const DOCTOR: CommandSpec = {
     ({ output }) =>
     async ({ dir }: CommonOptions) => {
       const { doctor } = await import("../doctor/doctor.ts");
-      return doctor({ folder: path.resolve(dir), environment: environmentOf(dir), output });
+      return doctor({ folder: path.resolve(dir), environment: await environmentOf(dir), output });
     },
 };
