@@ -28,7 +28,7 @@ export interface Structure {
 
 /** A little above what the tree has; each of them is lowered when the tree allows it. */
 const LIMITS: Structure = {
-  lines: 249_400,
+  lines: 249_600,
   dashboardLines: 29_500,
   styleLines: 3_000,
   scriptLines: 9_700,
