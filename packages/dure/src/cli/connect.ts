@@ -3,21 +3,23 @@ import path from "node:path";
 import type { DureClient, ReconnectOptions } from "../client/index.ts";
 import { DureError, messageOf } from "../kernel/errors.ts";
 import { isTeamFolder } from "../team/config-files.ts";
-import {
-  envFileWarnings,
-  loadEnvFile,
-  readEnvironment,
-  type Environment,
-} from "../team/environment.ts";
-import { SETTINGS } from "../team/limits.ts";
+import type { Environment } from "../team/environment.ts";
 import type { CommonOptions } from "./commands/command.ts";
 
 /** The environment with what a `.env` file in the team's folder adds, and what is odd in it. */
-export function environmentOf(dir: string): Environment {
+export async function environmentOf(dir: string): Promise<Environment> {
+  const { envFileWarnings, loadEnvFile, readEnvironment } = await import("../team/environment.ts");
   const file = loadEnvFile(path.resolve(dir));
   const environment = readEnvironment();
   const odd = file === undefined ? [] : envFileWarnings(readFileSync(file, "utf8"));
   return { ...environment, warnings: [...odd, ...environment.warnings] };
+}
+
+/** The data folder of the team in a folder. */
+export async function homeOf(folder: string): Promise<string> {
+  const { SETTINGS } = await import("../team/limits.ts");
+  const { home = SETTINGS.home.fallback } = await environmentOf(folder);
+  return path.resolve(folder, home);
 }
 
 interface ServerTarget {
@@ -32,16 +34,15 @@ interface ServerTarget {
  * of the team in this folder. Throws `URL_INVALID`, `TEAM_NOT_FOUND`, `TEAM_NOT_RUNNING`.
  */
 export async function serverOf(options: CommonOptions): Promise<ServerTarget> {
-  const environment = environmentOf(options.dir);
+  const environment = await environmentOf(options.dir);
   const { token, port } = environment;
   const said = options.url ?? environment.serverUrl;
   if (said !== undefined) return { baseUrl: addressOf(said), token };
   if (port !== undefined && port !== 0) return { baseUrl: `http://127.0.0.1:${port}`, token };
 
   const folder = path.resolve(options.dir);
-  const home = path.resolve(folder, environment.home ?? SETTINGS.home.fallback);
   const { readRunningServer } = await import("../server/running-server.ts");
-  const running = await readRunningServer(home);
+  const running = await readRunningServer(await homeOf(folder));
   if (running !== undefined) {
     return { baseUrl: running.url, token, processId: running.processId };
   }
@@ -138,9 +139,7 @@ async function ownToken(baseUrl: string, { dir }: CommonOptions): Promise<string
   const owner = await ownerOfListener(Number(port || standardPort));
   if (owner === "other-user") return undefined;
 
-  const home = environmentOf(dir).home ?? SETTINGS.home.fallback;
-
-  return readLocalToken(path.resolve(dir, home));
+  return readLocalToken(await homeOf(dir));
 }
 
 /** fetch says only "fetch failed"; the reason is in its cause. */

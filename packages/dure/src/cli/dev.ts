@@ -1,12 +1,12 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { constants } from "node:os";
 import { systemClock, type Cancel, withTimeout } from "../kernel/clock.ts";
-import { childEnvironment, isSet, VARIABLES } from "../team/environment.ts";
+import { childEnvironment, VARIABLES } from "../team/environment.ts";
+import { isSet } from "../team/terminal.ts";
 import { EXIT, type Output } from "./output.ts";
 import path from "node:path";
 import { DureError } from "../kernel/errors.ts";
-import { SETTINGS } from "../team/limits.ts";
-import { connect, environmentOf } from "./connect.ts";
+import { connect, homeOf } from "./connect.ts";
 import { watch } from "chokidar";
 
 /** Changes that come together, as an editor and git make them, are one restart, milliseconds. */
@@ -213,7 +213,7 @@ function tooLong(): Error {
 
 /** The one that was started with this data folder, and not another one that `DURE_URL` names. */
 async function ownServer(folder: string, signal: AbortSignal): Promise<string | undefined> {
-  const home = path.resolve(folder, environmentOf(folder).home ?? SETTINGS.home.fallback);
+  const home = await homeOf(folder);
   const [{ readRunningServer }, { DureClient }] = await Promise.all([
     import("../server/running-server.ts"),
     import("../client/index.ts"),

@@ -1,6 +1,6 @@
 import { Command, CommanderError, type Argument, type Option } from "commander";
 import { DureError } from "../kernel/errors.ts";
-import { isSet, terminalLocale } from "../team/environment.ts";
+import { isSet, terminalLocale } from "../team/terminal.ts";
 import { DURE_VERSION } from "../team/version.ts";
 import { PAUSE, RESUME, STOP } from "./commands/brake.ts";
 import { addToProgram, examplesText } from "./commands/build.ts";

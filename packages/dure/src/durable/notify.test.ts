@@ -69,7 +69,7 @@ test("after a cut everybody is called, and publishing works again", async () => 
   await expect.poll(() => woken).toBe(3);
 });
 
-test("a process that is alone tells nobody, until another one begins to listen", async () => {
+test("a process that is alone sends no NOTIFY, until another one begins to listen", async () => {
   await using db = await testDatabase({ migrated: false });
   await using own = await started(db.database);
   let here = 0;

@@ -23,8 +23,8 @@ const BACKOFF = { first: 50, longest: 2_000 } as const;
  * Wakes the code that waits for a change in the database, in every process. A wake-up may be missed
  * or come without cause. So a callback reads the tables, and also does so at intervals without a
  * wake-up. After each (re)connect all callbacks are called. This process is woken at once; PostgreSQL
- * tells the others, and what comes back from there is not heard twice. A process that is alone tells
- * nobody: it looks once a second for others, and one that begins to listen says so.
+ * tells the others, and what comes back from there is not heard twice. A process that is alone sends
+ * nothing: it looks once a second for others, and one that begins to listen says so.
  *
  * Two connections of its own: one listens, one publishes. A cut one comes back with back-off until
  * `stop`.
@@ -194,7 +194,7 @@ export class Notifications {
     client.once("end", () => {
       if (this.#publisher === client) this.#publisher = undefined;
     });
-    // A wake-up that a crash of the server loses wakes nobody: all connect again, and look.
+    // A crash of the server may lose a wake-up: then all connect again, and look.
     await client.query("set synchronous_commit = off");
 
     return (this.#publisher = client);

@@ -4,8 +4,8 @@ import { connect, environmentOf, serverOf } from "../connect.ts";
 import type { CommandContext, CommonOptions, AsPersonOptions } from "./command.ts";
 
 /** Of a command that works in the team's folder. */
-export function folderCommand({ output }: CommandContext, { dir }: CommonOptions) {
-  return { folder: path.resolve(dir), environment: environmentOf(dir), output };
+export async function folderCommand({ output }: CommandContext, { dir }: CommonOptions) {
+  return { folder: path.resolve(dir), environment: await environmentOf(dir), output };
 }
 
 /** Of a command that calls the server. Throws `SERVER_UNREACHABLE`. */

@@ -8,7 +8,7 @@ const migrate: CommandSpec = {
   worksOn: "folder",
   run: (context) => async (options: CommonOptions) => {
     const { dbMigrate } = await import("../db.ts");
-    const command = folderCommand(context, options);
+    const command = await folderCommand(context, options);
     return dbMigrate(command);
   },
 };
@@ -20,7 +20,7 @@ const stats: CommandSpec = {
   worksOn: "folder",
   run: (context) => async (options: CommonOptions) => {
     const { dbStats } = await import("../db.ts");
-    const command = folderCommand(context, options);
+    const command = await folderCommand(context, options);
     return dbStats(command);
   },
 };
@@ -33,7 +33,7 @@ const backup: CommandSpec = {
   declare: (command) => command.argument("<file>"),
   run: (context) => async (file: string, options: CommonOptions) => {
     const { dbBackup } = await import("../db.ts");
-    const command = folderCommand(context, options);
+    const command = await folderCommand(context, options);
     return dbBackup(file, command);
   },
 };
@@ -46,7 +46,7 @@ const restore: CommandSpec = {
   declare: (command) => command.argument("<file>").option("--replace", "replace what stands there"),
   run: (context) => async (file: string, options: CommonOptions & { replace?: true }) => {
     const { dbRestore } = await import("../db.ts");
-    const command = folderCommand(context, options);
+    const command = await folderCommand(context, options);
     return dbRestore(file, { ...command, replace: options.replace ?? false });
   },
 };

@@ -1,5 +1,4 @@
 import { systemClock } from "../../kernel/clock.ts";
-import { readEnvironment } from "../../team/environment.ts";
 import { EXIT } from "../output.ts";
 import type { CommandGroup, CommandSpec } from "./command.ts";
 
@@ -12,7 +11,7 @@ const testFeedback: CommandSpec = {
   run:
     ({ output }) =>
     async () => {
-      const hook = hookOfWorker();
+      const hook = await hookOfWorker();
       const { sendTestFeedback } = await import("../../plans/workers/hook-client.ts");
       const { stdin, stdout } = output.streams;
       await sendTestFeedback({ ...hook, stdin, stdout });
@@ -29,7 +28,7 @@ const ask: CommandSpec = {
   run:
     ({ output }) =>
     async (question: string) => {
-      const hook = hookOfWorker();
+      const hook = await hookOfWorker();
       const { askPartner } = await import("../../plans/workers/hook-client.ts");
       const answer = await askPartner({ ...hook, question });
       output.write(`${answer}\n`);
@@ -50,7 +49,7 @@ const requestAccess: CommandSpec = {
   run:
     ({ output }) =>
     async (wanted: string, { own, why }: { own?: boolean; why: string }) => {
-      const hook = hookOfWorker();
+      const hook = await hookOfWorker();
       const { requestPath } = await import("../../plans/workers/hook-client.ts");
       const request = { path: wanted, wants: own ? "own" : "read", why } as const;
       const answer = await requestPath({ ...hook, request });
@@ -68,7 +67,8 @@ export const HOOK: CommandGroup = {
 };
 
 /** Where the worker's loop listens, as its environment says. */
-function hookOfWorker() {
+async function hookOfWorker() {
+  const { readEnvironment } = await import("../../team/environment.ts");
   const { hookUrl, hookToken, hookSocket } = readEnvironment();
   return { url: hookUrl, token: hookToken, socket: hookSocket, clock: systemClock };
 }

@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import path from "node:path";
 import { Option } from "commander";
 import { DURE_VERSION } from "../../team/version.ts";
-import { readEnvironment, terminalLocale } from "../../team/environment.ts";
+import { terminalLocale } from "../../team/terminal.ts";
 import type { Finding } from "../doctor/finding.ts";
 import type { InitAnswers, FirstProvider } from "../init-answers.ts";
 import type { MadeWords } from "../init-words.ts";
@@ -140,6 +140,7 @@ async function answersOf(
 /** At the address that the team will use. */
 async function tryKey(provider: FirstProvider, key: string, signal: AbortSignal): Promise<Finding> {
   const { tryModel } = await import("../doctor/models.ts");
+  const { readEnvironment } = await import("../../team/environment.ts");
   const { FIRST_MODELS } = await import("../init-answers.ts");
   const environment = { ...readEnvironment(), [`${provider}ApiKey` as const]: key };
 

@@ -10,7 +10,7 @@ const LOGIN: CommandSpec = {
   declare: (command) => command.argument("<server>", "its name under mcp, as dure doctor has it"),
   run: (context) => async (server: string, options: CommonOptions) => {
     const { loginAtServer } = await import("../mcp-login.ts");
-    return loginAtServer(server, folderCommand(context, options));
+    return loginAtServer(server, await folderCommand(context, options));
   },
 };
 
@@ -22,7 +22,7 @@ const LOGOUT: CommandSpec = {
   declare: (command) => command.argument("<server>", "its name under mcp, as dure doctor has it"),
   run: (context) => async (server: string, options: CommonOptions) => {
     const { logoutAtServer } = await import("../mcp-login.ts");
-    return logoutAtServer(server, folderCommand(context, options));
+    return logoutAtServer(server, await folderCommand(context, options));
   },
 };
 
@@ -34,7 +34,7 @@ const DOCUMENT: CommandSpec = {
   declare: (command) => command.argument("<address>", "where it will stand"),
   run: (context) => async (address: string, options: CommonOptions) => {
     const { printClientDocument } = await import("../mcp-login.ts");
-    return printClientDocument(address, folderCommand(context, options));
+    return printClientDocument(address, await folderCommand(context, options));
   },
 };
 

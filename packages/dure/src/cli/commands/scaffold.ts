@@ -1,7 +1,7 @@
 import { LOCALES, type Locale } from "../../kernel/locales.ts";
 import path from "node:path";
 import { Option } from "commander";
-import { terminalLocale } from "../../team/environment.ts";
+import { terminalLocale } from "../../team/terminal.ts";
 import { languageOf } from "../language.ts";
 import { EXIT } from "../output.ts";
 import type { CommandGroup, CommandSpec, CommonOptions } from "./command.ts";

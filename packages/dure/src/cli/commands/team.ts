@@ -10,7 +10,7 @@ export const DEV: CommandSpec = {
   run:
     ({ output }) =>
     async ({ dir }: CommonOptions) => {
-      environmentOf(dir);
+      await environmentOf(dir);
       const { dev } = await import("../dev.ts");
       const folder = path.resolve(dir);
       const program = [process.argv[1]!, "start", "--dir", folder];
@@ -29,7 +29,7 @@ export const START: CommandSpec = {
     ({ output }) =>
     async ({ dir }: CommonOptions) => {
       const { start } = await import("../start.ts");
-      return start({ folder: path.resolve(dir), environment: environmentOf(dir), output });
+      return start({ folder: path.resolve(dir), environment: await environmentOf(dir), output });
     },
 };
 
@@ -57,7 +57,7 @@ export const DOCTOR: CommandSpec = {
     ({ output }) =>
     async ({ dir, settings = false }: CommonOptions & { settings?: boolean }) => {
       const { doctor } = await import("../doctor/doctor.ts");
-      const environment = environmentOf(dir);
+      const environment = await environmentOf(dir);
       return doctor({ folder: path.resolve(dir), environment, output, settings });
     },
 };

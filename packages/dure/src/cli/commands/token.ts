@@ -30,7 +30,7 @@ const create: CommandSpec = {
     ) => {
       const { scopes, roles = [], tenant, ...options } = given;
       const { createToken } = await import("../tokens.ts");
-      const command = folderCommand(context, options);
+      const command = await folderCommand(context, options);
       return createToken({ name, scopes, roles, tenant }, command);
     },
 };
@@ -42,7 +42,7 @@ const list: CommandSpec = {
   worksOn: "folder",
   run: (context) => async (options: CommonOptions) => {
     const { listTokens } = await import("../tokens.ts");
-    const command = folderCommand(context, options);
+    const command = await folderCommand(context, options);
     return listTokens(command);
   },
 };
@@ -55,7 +55,7 @@ const revoke: CommandSpec = {
   declare: (command) => command.argument("<id>", "from dure token list"),
   run: (context) => async (id: string, options: CommonOptions) => {
     const { revokeToken } = await import("../tokens.ts");
-    const command = folderCommand(context, options);
+    const command = await folderCommand(context, options);
     return revokeToken(id, command);
   },
 };
@@ -70,7 +70,7 @@ const sessions: CommandSpec = {
     (context) =>
     async ({ end, ...options }: CommonOptions & { end?: string }) => {
       const { endSession, listSessions } = await import("../tokens.ts");
-      const command = folderCommand(context, options);
+      const command = await folderCommand(context, options);
       return end === undefined ? listSessions(command) : endSession(end, command);
     },
 };

@@ -166,7 +166,7 @@ export class TurnAcceptance {
         files: files?.map(({ sha256: _hash, ...file }) => file),
         repeats: repeatRuleOf(request, options, { files, withinMs: limits.repeatMs }),
       };
-      const accept = async (about: Told): Promise<AcceptedTurn | undefined> => {
+      const accept = async (about: AnswersToTell): Promise<AcceptedTurn | undefined> => {
         const entry = newTurnOf(service, request, options, { ...given, ...about });
         const accepted = await store.accept(entry, { signal: lease, within: ACCEPT_WITHIN });
         return accepted === "untold" ? undefined : this.#begun(entry, accepted);
@@ -253,7 +253,7 @@ function notStored(): DureError {
 }
 
 /** What the session is told: nothing yet, or the answers to what it handed over. */
-interface Told extends Pick<NewTurn, "untold"> {
+interface AnswersToTell extends Pick<NewTurn, "untold"> {
   readonly told?: string | undefined;
 }
 
@@ -266,7 +266,7 @@ function newTurnOf(
     files,
     ...given
   }: Pick<NewTurn, "turn" | "session" | "max_waiting" | "trace_parent" | "repeats"> &
-    Told & { readonly files: readonly FileRef[] | undefined },
+    AnswersToTell & { readonly files: readonly FileRef[] | undefined },
 ): NewTurn {
   const { caller = ANONYMOUS, author = "person" } = options;
   const { tenant } = caller;

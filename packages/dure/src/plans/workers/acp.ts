@@ -1,6 +1,5 @@
 import type { Clock } from "../../kernel/clock.ts";
 import type { McpServer } from "../plan.ts";
-import { AcpSession } from "./acp-session.ts";
 import { startProcess } from "./processes.ts";
 import { runWorker, type WorkerRunEnd, type WorkerReport } from "./worker-run.ts";
 import { type Assignment, type Worker, type WorkerEvent } from "./worker.ts";
@@ -50,6 +49,7 @@ export class AcpWorker implements Worker {
   async #work(assignment: Assignment, report: WorkerReport): Promise<WorkerRunEnd> {
     const { command } = this.#options;
     report.progress({ currentTask: `starting ${command[0]!}` });
+    const { AcpSession } = await import("./acp-session.ts"); // its protocol, for a team that has such
     // Not ended by the report's signal: the agent is asked to stop first.
     const isCopy = assignment.sandbox.kind === "other-user";
     const process = await startProcess(
