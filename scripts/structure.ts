@@ -28,9 +28,9 @@ export interface Structure {
 
 /** A little above what the tree has; each of them is lowered when the tree allows it. */
 const LIMITS: Structure = {
-  lines: 250_600,
-  dashboardLines: 29_900,
-  styleLines: 3_100,
+  lines: 251_700,
+  dashboardLines: 30_400,
+  styleLines: 3_110,
   scriptLines: 9_700,
   oneImporterPercent: 30.2,
   oneUserPercent: 47.8,
