@@ -1,5 +1,6 @@
 import { createRootRoute, createRoute, createRouter } from "@tanstack/react-router";
 import { readInboxTab } from "./escalations/inbox-tab.ts";
+import { readTraceFilters } from "./traces/trace-filters.ts";
 import { readJobFilters } from "./jobs/job-filters.ts";
 import { lazyPart } from "./lazy-part.ts";
 import { readRunFilters, readRunLooks, readStart } from "./plans/run-filters.ts";
@@ -99,6 +100,15 @@ const replay = createRoute({
   ),
 });
 
+const traces = createRoute({
+  getParentRoute: () => root,
+  path: "/traces",
+  validateSearch: readTraceFilters,
+  component: lazyPart(
+    "traces-page",
+    async () => (await import("./traces/traces-page.tsx")).TracesPage,
+  ),
+});
 const trace = createRoute({
   getParentRoute: () => root,
   path: "/traces/$id",
@@ -165,6 +175,7 @@ const routeTree = root.addChildren([
   newChat,
   oneChat,
   replay,
+  traces,
   trace,
   escalations,
   events,

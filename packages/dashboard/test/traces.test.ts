@@ -95,6 +95,38 @@ test(
   },
 );
 
+test(
+  "the list of traces is filtered in the address, and a view is kept under a name",
+  { ...FULL, ...SLOW },
+  async () => {
+    const { team } = await startTraceTeam({ tokens: false });
+    const client = new DureClient({ baseUrl: team.url });
+    for (const message of ["alpha", "beta"]) {
+      await client.sendMessage({ sessionId: message, service: "ruda", message }).done;
+    }
+    await using opened = await pages.open(`${team.url}/traces`);
+    const { page, complaints } = opened;
+    const rows = page.getByRole("list", { name: "추적" }).getByRole("listitem");
+
+    await expect.poll(() => rows.count()).toBe(2);
+    await page.getByRole("textbox", { name: "찾을 말" }).fill("alpha");
+    await expect.poll(() => rows.count()).toBe(1);
+    expect(new URL(page.url()).searchParams.get("q")).toBe("alpha");
+    await page.getByRole("textbox", { name: "보기 이름" }).fill("첫 번째");
+    await page.getByRole("button", { name: "보기 저장" }).click();
+    await page.goto(`${team.url}/traces`);
+    await expect.poll(() => rows.count()).toBe(2);
+    await page.getByRole("link", { name: "첫 번째" }).click();
+    await expect.poll(() => rows.count()).toBe(1);
+    expect(await page.getByRole("textbox", { name: "찾을 말" }).inputValue()).toBe("alpha");
+    expect(await violations(page)).toEqual([]);
+
+    await rows.getByRole("link").click();
+    await page.getByRole("tree", { name: "일의 흐름" }).waitFor();
+    expect(complaints).toEqual([]);
+  },
+);
+
 test("rows stand under their causes, and bars on one axis of time", () => {
   const node = (id: string, beganBy: string | null, at: number, endedAt: number | null) => ({
     ...{ id, beganBy, at, endedAt, kind: "turn" as const, title: "", who: "", status: "done" },

@@ -13,6 +13,7 @@ import {
   IconMoon,
   IconSitemap,
   IconSun,
+  IconTimeline,
   IconUsers,
 } from "@tabler/icons-react";
 import { Link, useRouterState } from "@tanstack/react-router";
@@ -34,6 +35,7 @@ const PAGES = [
   { to: "/agents", words: "agents", Icon: IconUsers },
   { to: "/chat", words: "chat", Icon: IconMessageCircle },
   { to: "/escalations", words: "escalations", Icon: IconInbox },
+  { to: "/traces", words: "traces", Icon: IconTimeline },
   { to: "/events", words: "events", Icon: IconActivity },
   { to: "/costs", words: "costs", Icon: IconCoins },
   { to: "/audit", words: "audit", Icon: IconClipboardList },

@@ -19,6 +19,7 @@ import {
   SCHEDULE,
   THREAD,
   TRACE,
+  TRACE_LINE,
   TRACE_TEXTS,
 } from "./records.ts";
 
@@ -52,6 +53,7 @@ export const VISITS: readonly Visit[] = [
   { name: "a running job", path: "/jobs/job_2", ready: ".job-outcome" },
   { name: "agents", path: "/agents", ready: ".agent-accounts" },
   { name: "an agent", path: "/agents/ruda", ready: ".agent-edit", open: AGENT_OPENS },
+  { name: "traces", path: "/traces?state=done&model=m", ready: ".flow-line" },
   { name: "a chain of work", path: "/traces/turn_1", ready: ".flow-row" },
   { name: "an agent that is gone", path: "/agents/gone", ready: ".center-page h1" },
   { name: "a draft", path: "/plans/drafts/draft_1", ready: ".draft-ports" },
@@ -138,6 +140,7 @@ export async function answerRecords(page: Page): Promise<void> {
     [/\/v1\/schedules$/, { items: [SCHEDULE] }],
     [/\/v1\/traces\/turn_1\/texts/, TRACE_TEXTS],
     [/\/v1\/traces\/turn_1/, TRACE],
+    [/\/v1\/traces\?/, { items: [TRACE_LINE], nextCursor: "more" }],
     [/\/v1\/jobs(\?|$)/, list(JOBS)],
     [/\/v1\/jobs\/job_1/, DETAIL],
     [/\/v1\/jobs\/job_2/, RUNNING],

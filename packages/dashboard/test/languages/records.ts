@@ -13,6 +13,7 @@ import type {
   Schedule,
   Thread,
   WorkTrace,
+  WorkTraceLine,
   WorkTraceTexts,
 } from "dure/client";
 
@@ -440,4 +441,10 @@ export const TRACE_TEXTS: WorkTraceTexts = {
     tools: ["collaborate"],
     isAsSent: false,
   },
+};
+
+export const TRACE_LINE: WorkTraceLine = {
+  ...{ id: "job_1", kind: "job", title: "로그인을 봐 줘", who: "ruda → eden", status: "FAILED" },
+  ...{ error: "MODEL_TIMEOUT", at: Date.UTC(2026, 10, 22, 3), endedAt: null, tokens: 1_200 },
+  ...{ microUsd: 4_000, models: ["offline:one"] },
 };

@@ -43,7 +43,7 @@ import type {
   SessionSummary,
 } from "../wire/turns.ts";
 import type { ReplayableTurn, ReplayRequest, TurnReplay } from "../wire/replays.ts";
-import type { WorkTrace, WorkTraceTexts } from "../wire/traces.ts";
+import type { TracesFilter, WorkTrace, WorkTraceLine, WorkTraceTexts } from "../wire/traces.ts";
 import { onlyDefined } from "../kernel/json.ts";
 
 /** How the client reaches its server. */
@@ -329,6 +329,11 @@ export class DureClient {
   /** What `asPerson` is told outside of the page; with a token the name is the token's. */
   notifications(asPerson?: string): NotificationsClient {
     return new NotificationsClient(this.#http, asPerson);
+  }
+
+  /** Turns, jobs and runs, newest first; a page may be short, and go on behind what it looked through. */
+  traces(filter: TracesFilter = {}, options: CallOptions = {}): Promise<Page<WorkTraceLine>> {
+    return this.#http.get(`/v1/traces${queryOf({ ...filter })}`, options);
   }
 
   /** What began a turn, job, run, message or request of a room, and all that it began. */

@@ -51,8 +51,15 @@ export type {
   SlotInfo,
   StageMachine,
 } from "../wire/turns.ts";
-export type { TraceStatus } from "../kernel/traces.ts";
-export type { WorkTrace, WorkTraceNode, WorkTraceStep, WorkTraceTexts } from "../wire/traces.ts";
+export { LISTED_KINDS, TRACE_STATES, type TraceStatus } from "../kernel/traces.ts";
+export type {
+  TracesFilter,
+  WorkTraceLine,
+  WorkTrace,
+  WorkTraceNode,
+  WorkTraceStep,
+  WorkTraceTexts,
+} from "../wire/traces.ts";
 export type { ReplayableTurn, ReplayRequest, TurnReplay } from "../wire/replays.ts";
 export type {
   AuditEntry,

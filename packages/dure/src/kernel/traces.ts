@@ -17,6 +17,10 @@ export const TRACE_KINDS = [
 
 export type TraceKind = (typeof TRACE_KINDS)[number];
 
+/** Things that a list of traces has: what people, clocks and agents set off. */
+export const LISTED_KINDS = ["turn", "job", "run"] as const;
+export type ListedKind = (typeof LISTED_KINDS)[number];
+
 /** What a turn consists of. */
 export const TRACE_STEP_KINDS = ["agent", "model", "tool", "step", "wait", "remote"] as const;
 export type TraceStepKind = (typeof TRACE_STEP_KINDS)[number];
@@ -31,3 +35,13 @@ export type TraceStatus = {
   readonly port: PortStatus;
   readonly escalation: EscalationStatus;
 }[TraceKind];
+
+/** Statuses by what they come to, over all kinds. */
+export const TRACE_STATES = {
+  done: ["done", "COMPLETED", "success"],
+  failed: ["failed", "FAILED", "ABANDONED", "partial"],
+  running: ["running", "RUNNING", "cancelling"],
+  waiting: ["queued", "PENDING", "paused", "waiting_host"],
+  cancelled: ["CANCELLED", "cancelled"],
+} as const satisfies Record<string, readonly TraceStatus[]>;
+export type TraceState = keyof typeof TRACE_STATES;

@@ -9,6 +9,8 @@ import { onWire, type FromWire } from "../kernel/wire.ts";
 import type { RoomPerson } from "../rooms/look/room-person.ts";
 import {
   TraceAnswer,
+  TracesAnswer,
+  TracesQuery,
   TraceParams,
   TraceQuery,
   TraceTextsAnswer,
@@ -22,15 +24,52 @@ import { personOf } from "./room-routes.ts";
 import { problems } from "./schemas.ts";
 import type { RouteApp, ServerParts } from "./server.ts";
 import { viewerOf, viewOf } from "./tenants.ts";
-import { walkTrace, type TraceBook, type TracedThing, type TraceStep } from "./trace-walk.ts";
+import {
+  walkTrace,
+  type ListedTrace,
+  type TraceBook,
+  type TracedThing,
+  type TraceStep,
+} from "./trace-walk.ts";
 
 /** What began what, over rooms, turns, jobs and runs. Source: docs/spec/platform §3. */
 export const traceRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts) => {
   const { traces: book } = parts;
   if (!book) return;
+  manyTraces(app, parts, book);
   oneTrace(app, parts, book);
   textsOfTrace(app, parts, book);
 };
+
+/** What may not be seen is left out of a page, which is shorter then. */
+function manyTraces(app: RouteApp, parts: ServerParts, book: TraceBook): void {
+  app.get(
+    "/v1/traces",
+    {
+      config: { scope: "chat" },
+      schema: {
+        tags: ["events"],
+        summary:
+          "Turns, jobs and runs, newest first; each begins a trace or stands in one. A page may be " +
+          "short: next_cursor goes on behind what it has looked through",
+        querystring: TracesQuery,
+        response: { 200: TracesAnswer, ...problems(400, 401, 403) },
+      },
+    },
+    async (request) => {
+      const { min_micro_usd: minMicroUsd, ...asked } = request.query;
+      const seeing = { request, parts, who: whoOf(request, parts, undefined) };
+      const filter = { ...asked, minMicroUsd, tenant: viewOf(request) };
+      const { items, nextCursor } = await book.list(filter);
+      const shown: Omit<ListedTrace, "tenant" | "session" | "job">[] = [];
+      for (const { tenant, session, job, ...line } of items) {
+        const thing = { ...line, tenant, session, job, place: null, agents: [] };
+        if (await maySeeThing(thing, seeing)) shown.push(line);
+      }
+      return onWire<z.output<typeof TracesAnswer>>({ items: shown, nextCursor });
+    },
+  );
+}
 
 function oneTrace(app: RouteApp, parts: ServerParts, book: TraceBook): void {
   app.get(

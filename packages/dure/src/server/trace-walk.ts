@@ -1,5 +1,7 @@
 import type { Json } from "../kernel/json.ts";
-import type { TraceKind, TraceStepKind } from "../kernel/traces.ts";
+import type { RowPage } from "../durable/page.ts";
+import type { TenantView } from "../kernel/tenant.ts";
+import type { ListedKind, TraceKind, TraceState, TraceStepKind } from "../kernel/traces.ts";
 
 /** One thing that is stored, with what decides who may know of it. */
 export interface TracedThing {
@@ -55,6 +57,35 @@ export interface TraceTexts {
   readonly output: Json;
 }
 
+/** What was set off, in a line. */
+export interface ListedTrace extends Pick<
+  TracedThing,
+  "id" | "title" | "who" | "status" | "at" | "endedAt" | "tokens" | "tenant" | "session" | "job"
+> {
+  readonly kind: ListedKind;
+  readonly error: string | null;
+  readonly microUsd: number | null;
+  readonly models: readonly string[];
+}
+
+export interface TraceFilter {
+  readonly tenant: TenantView;
+  readonly kind?: ListedKind | undefined;
+  readonly state?: TraceState | undefined;
+  readonly agent?: string | undefined;
+  readonly service?: string | undefined;
+  /** As `provider:model`. */
+  readonly model?: string | undefined;
+  /** Its code. */
+  readonly error?: string | undefined;
+  readonly minMicroUsd?: number | undefined;
+  readonly since?: number | undefined;
+  readonly until?: number | undefined;
+  readonly search?: string | undefined;
+  readonly limit: number;
+  readonly cursor?: string | undefined;
+}
+
 /** What is stored of causes. */
 export interface CauseBook {
   find(id: string): Promise<TracedThing | undefined>;
@@ -69,6 +100,7 @@ export interface CauseBook {
 
 /** What is stored of causes, and of turns. */
 export interface TraceBook extends CauseBook {
+  list(filter: TraceFilter): Promise<RowPage<ListedTrace>>;
   /** What turns consist of; `isCut`: there is more. */
   stepsOf(
     turns: readonly TracedThing[],

@@ -3,6 +3,7 @@ import { jobOfSession } from "../jobs/job.ts";
 import { escalationOfSession } from "../kernel/escalation.ts";
 import type { TraceKind } from "../kernel/traces.ts";
 import type { TraceBook, TracedThing, TraceTexts } from "../server/trace-walk.ts";
+import { listTraces } from "./trace-list.ts";
 import { textsOfStep, stepsOf } from "./trace-steps.ts";
 import { CAUSES, EFFECTS, TEXTS, THINGS } from "./trace-statements.ts";
 
@@ -29,6 +30,7 @@ export function traceBook(database: Database): TraceBook {
         return thing === undefined ? [] : [{ from, thing }];
       });
     },
+    list: (filter) => listTraces(database, filter),
     stepsOf: (turns) => stepsOf(database, turns),
     textsOf: (thing, place) =>
       place === undefined ? textsOf(database, thing) : textsOfStep(database, thing.id, place),

@@ -273,7 +273,9 @@ export const TEXTS = {
   escalation: {
     name: "trace.texts-of-escalation",
     text: `
-      select to_jsonb(left(concat_ws(E'\\n', e.title, nullif(e.description, '')), ${TEXT})) as input,
+      select to_jsonb(
+               left(concat_ws(E'\\n', e.title, nullif(e.description, '')), ${TEXT})
+             ) as input,
              e.resolution as output
       from dure.escalations e
       where e.id = $1`,

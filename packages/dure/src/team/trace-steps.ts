@@ -72,7 +72,7 @@ export async function stepsOf(
  * The steps of one turn: a row for each place of its journal, and one for each call of a model that
  * no place has recorded. Pure.
  */
-export function turnSteps(
+function turnSteps(
   turn: string,
   rows: readonly JournalStep[],
   calls: readonly CallRow[],
@@ -283,8 +283,9 @@ const JOURNALS = {
              'tool', e.data->'tool',
              'error', case when jsonb_typeof(e.data->'error') = 'object'
                then jsonb_build_object('code', e.data->'error'->'code') end,
-             'answer', case when jsonb_typeof(e.data->'answer') = 'object' and e.place like '% model:%'
-               then (e.data->'answer') - '{text,toolCalls,reasoning}'::text[] end
+             'answer', case
+               when jsonb_typeof(e.data->'answer') = 'object' and e.place like '% model:%' then
+               (e.data->'answer') - '{text,toolCalls,reasoning}'::text[] end
            ) as data
     from dure.turn_events e
     where e.turn_id = any($1) and e.type in ('RECORD', 'AGENT_START', 'TOOL_START', 'TOOL_DONE')

@@ -1,10 +1,19 @@
 import { z } from "zod";
-import type { FromWire } from "../kernel/wire.ts";
-import { TRACE_KINDS, TRACE_STEP_KINDS } from "../kernel/traces.ts";
+import type { FromWire, QueryInput } from "../kernel/wire.ts";
+import {
+  LISTED_KINDS,
+  TRACE_KINDS,
+  TRACE_STATES,
+  TRACE_STEP_KINDS,
+  type TraceState,
+} from "../kernel/traces.ts";
 import { AsPerson } from "./rooms.ts";
-import { json, time } from "./shared.ts";
+import { json, pageOf, time } from "./shared.ts";
 
 /** What began what, as it is stored. Source: docs/spec/platform §3. */
+
+/** The last moment that an id can tell, milliseconds. */
+const MOST_TIME = 2 ** 48 - 1;
 
 export const TraceParams = z.object({
   id: z.string().regex(/^(turn|job|run|message|request)_[A-Za-z0-9]{1,60}$/, {
@@ -93,6 +102,44 @@ export const TraceAnswer = z.object({
   }),
 });
 
+const word = z.string().min(1).max(200).optional();
+
+export const TracesQuery = z.object({
+  kind: z.enum(LISTED_KINDS).optional(),
+  state: z.enum(Object.keys(TRACE_STATES) as [TraceState, ...TraceState[]]).optional(),
+  agent: word,
+  service: word,
+  model: word.meta({ description: "As `provider:model`." }),
+  error: word.meta({ description: "Its code." }),
+  min_micro_usd: z.coerce.number().int().min(0).max(1e12).optional(),
+  since: z.coerce.number().min(0).max(MOST_TIME).optional(),
+  until: z.coerce.number().min(0).max(MOST_TIME).optional(),
+  search: z.string().max(300).optional().meta({
+    description: "Stands in what was said or answered, whatever the case.",
+  }),
+  limit: z.coerce.number().int().min(1).max(200).default(50),
+  cursor: z.string().max(100).optional(),
+});
+
+export const TraceLineJson = z.object({
+  id: z.string(),
+  kind: z.enum(LISTED_KINDS),
+  title: z.string(),
+  who: z.string(),
+  status: z.string(),
+  error: z.string().nullable(),
+  at: time,
+  ended_at: time.nullable(),
+  tokens: z.number().nullable(),
+  micro_usd: z.number().nullable(),
+  models: z.array(z.string()),
+});
+export const TracesAnswer = pageOf(TraceLineJson);
+
+/** What of the traces is listed. */
+export type TracesFilter = QueryInput<z.output<typeof TracesQuery>>;
+/** One line of the list. */
+export type WorkTraceLine = FromWire<z.output<typeof TraceLineJson>>;
 /** One step of a turn in it. */
 export type WorkTraceStep = FromWire<z.output<typeof TraceStepJson>>;
 /** What went into one thing or step, and what came out. */

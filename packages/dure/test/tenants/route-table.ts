@@ -146,6 +146,12 @@ export const ROUTES: Readonly<Record<string, Row>> = {
     own: "200",
     absent: TURN,
   },
+  "GET /v1/traces": {
+    scope: "chat",
+    names: "list",
+    call: () => ({ path: "/v1/traces" }),
+    own: "200",
+  },
   "GET /v1/traces/:id": {
     scope: "chat",
     names: "thing",
