@@ -38,6 +38,15 @@ test("a Korean reader finds every guide, and is told which pages are English", (
   expect(groups.filter(({ isMarked, isKorean }) => isMarked === isKorean)).toEqual([]);
 });
 
+test("no guide is Korean where it is not about Korean", () => {
+  /** Korean that they are about: words of Korean in what people write. */
+  const about = new Set(["understanding", "slot-service", "knowledge", "rooms", "write-a-service"]);
+  const hangul = PAGES.filter(({ place, text }) => /^guides\//.test(place) && /[가-힣]/.test(text));
+  const names = hangul.map(({ place }) => path.basename(place, ".md"));
+
+  expect(names.filter((name) => !about.has(name))).toEqual([]);
+});
+
 test("llms.txt names each page for users with its first sentence, and no internal one", () => {
   const text = llmsText(ENGLISH, PAGES);
   const named = [...text.matchAll(/^- \[[^\]]+\]\(\/([^)]+)\): \S.{10,}/gm)].map(
