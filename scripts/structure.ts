@@ -28,8 +28,8 @@ export interface Structure {
 
 /** A little above what the tree has; each of them is lowered when the tree allows it. */
 const LIMITS: Structure = {
-  lines: 251_200,
-  dashboardLines: 30_300,
+  lines: 252_300,
+  dashboardLines: 30_420,
   styleLines: 3_140,
   scriptLines: 9_770,
   oneImporterPercent: 30.2,
