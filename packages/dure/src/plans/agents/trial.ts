@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { Clock } from "../../kernel/clock.ts";
 import { policyOfWorker, type NetworkFacts } from "../network-needs.ts";
 import type { WorkerSpec } from "../plan.ts";
+import { PROCESS_LIMITS } from "../rows/step-log.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import { makeScope } from "../scope.ts";
 import { AcpWorker } from "../workers/acp.ts";
@@ -16,7 +17,6 @@ import { PRESETS } from "./presets.ts";
 /** Longest wait for one answer, milliseconds: a first start may fetch the agent's parts. */
 const ANSWER_MS = 90_000;
 const PROMPT = "Reply with the single word ready. Change no file, and use no tool.";
-const LIMITS = { outputBytes: 8_000_000, fileBytes: 64_000_000, processes: 512 } as const;
 
 export type AcpAgentSpec = Extract<WorkerSpec, { readonly kind: "acp" | "command" }>;
 
@@ -129,7 +129,7 @@ async function assignmentIn(
       network: policyOfWorker(spec, { plan: {}, port: undefined }, network),
     },
     env: { ...variablesOf(spec, network.env), HOME: place.home, TMPDIR: place.tmp },
-    limits: { ...LIMITS, timeMs: ANSWER_MS },
+    limits: { ...PROCESS_LIMITS, timeMs: ANSWER_MS },
     onStart: async () => {},
     channel: { query: async () => "Decide by yourself.", letters: async () => [] },
     requestAccess: async () => ({ granted: false, note: "Nothing more is needed." }),

@@ -9,7 +9,7 @@ import type { TestReport } from "../results/report.ts";
 import { isOfRunner } from "../results/suspicious.ts";
 import type { Weakness } from "../results/weakened.ts";
 import type { PortWork, Try } from "./pair-parts.ts";
-import { testsOf } from "./tampering.ts";
+import { isOwned, testsOf } from "./tampering.ts";
 
 /** What the acceptance came to with tests of before and tests that have to fail. */
 export interface JudgeOutput {
@@ -64,11 +64,15 @@ export async function judgeTry(
       };
       const ran = await run(commit);
       const found = judgedBy(readTestOutput(ran.output), canaries, mark);
-      // Of a file that is silent without the work too it is not known whether it is run at all.
-      const isSome = found.silent.length > 0 && found.answered.length > 0;
+      // A file that is silent without the work too, and that no output names, is not run at all.
+      const isSome = found.silent.length > 0;
       const before = isSome ? await run(await testsAlone(work, from, commit)) : undefined;
       const known = before && judgedBy(readTestOutput(before.output), canaries, mark).answered;
-      const silent = known ? found.silent.filter((path) => known.includes(path)) : found.silent;
+      const outputs = ran.output + (before?.output ?? "");
+      const isOwn = (path: string): boolean => isOwned(port.tests, path);
+      const isRun = (path: string): boolean =>
+        known?.includes(path) === true || outputs.includes(isOwn(path) ? tailOf(path) : path);
+      const silent = found.silent.filter(isRun);
 
       return { output: { ...found, silent, output: ran.output.slice(-OUTPUT) }, log: ran.output };
     });
@@ -103,7 +107,12 @@ async function canariesOf(
   commit: string,
   { framework, mark }: { readonly framework: TestReport["framework"]; readonly mark: string },
 ): Promise<readonly Canary[]> {
-  const paths = (await files.list(commit)).filter(testsOf(port));
+  const all = (await files.list(commit)).filter(testsOf(port));
+  // The port's own, and those that the acceptance names: of many tests it may run a few.
+  const isNear = (path: string): boolean =>
+    isOwned(port.tests, path) || port.acceptance.includes(path);
+  const named = all.filter(isNear);
+  const paths = [...named, ...all.filter((path) => !named.includes(path))];
   const found: Canary[] = [];
   for (const path of paths) {
     if (found.length >= MAX_FILES) break;
@@ -115,6 +124,11 @@ async function canariesOf(
   }
 
   return found;
+}
+
+/** As a command names a file that ran in a folder above it. Pure. */
+function tailOf(path: string): string {
+  return path.split("/").slice(-2).join("/");
 }
 
 /** Into a tree that was just checked out: a link of the commit is never followed. */

@@ -23,6 +23,7 @@ import type { PlanStep, PlanPort } from "../rows/run.ts";
 import {
   brokeOff,
   exhaustion,
+  failureWords,
   hintOf,
   implResultOf,
   lastTry,
@@ -439,7 +440,7 @@ async function setUp({ run, files, steps }: PortWork, start: string): Promise<vo
         ? hostRefused("setup", ran.refused)
         : {
             code: "SETUP_FAILED",
-            message: `The set-up ended with ${exitWords(ran)}: ${lastLine(ran.output)}`,
+            message: `The set-up ended with ${exitWords(ran)}: ${failureWords(ran.output)}`,
             hint: SETUP_HINT,
           };
       throw new PortFailure("build-failed", because, {
@@ -451,9 +452,4 @@ async function setUp({ run, files, steps }: PortWork, start: string): Promise<vo
     await files.keepSetup(setup, start);
     return { output: { exitCode: ran.exitCode }, log: ran.output };
   });
-}
-
-/** The last line that says something. Pure. */
-function lastLine(output: string): string {
-  return output.trim().split("\n").at(-1)!.slice(0, 300) || "it printed nothing.";
 }

@@ -104,7 +104,7 @@ function nothingDone({ owns }: Port): string {
   ].join(" ");
 }
 
-function isOwned(patterns: readonly string[], path: string): boolean {
+export function isOwned(patterns: readonly string[], path: string): boolean {
   return decideWrite(makeScope({ writes: patterns, reads: [], contracts: [] }), path).allowed;
 }
 

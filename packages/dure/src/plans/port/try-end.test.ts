@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { brokeOff, exhaustion, missingProgram } from "./try-end.ts";
+import { brokeOff, exhaustion, failureWords, missingProgram } from "./try-end.ts";
 
 const FEEDBACK = {
   success: false,
@@ -37,3 +37,22 @@ test.each([
     expect(exhaustion("a", 3, last).trigger).toBe(trigger);
   },
 );
+
+test("what a set-up says of its failure is npm's reason, and names a file that was too large", () => {
+  const npm = [
+    "npm warn tar TAR_ENTRY_ERROR EFBIG: file too large, write",
+    "npm error code 1",
+    "npm error path /tree/node_modules/node",
+    "npm error command failed",
+    "npm error command sh -c node install.js",
+    "npm error Node.js v24.21.0",
+    "npm error A complete log of this run can be found in: /home/.npm/_logs/x.log",
+  ].join("\n");
+
+  expect(failureWords(npm)).toBe(
+    "a file of more than 1 GiB; npm: code 1; path /tree/node_modules/node; command failed; " +
+      "command sh -c node install.js",
+  );
+  expect(failureWords("one\nmake: *** [all] Error 1\n")).toBe("make: *** [all] Error 1");
+  expect(failureWords("\n")).toBe("it printed nothing.");
+});

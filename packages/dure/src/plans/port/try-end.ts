@@ -8,7 +8,8 @@ import { PortFailure } from "./port-failure.ts";
 import type { AcceptOutput, CheckOutput, MemberOutput } from "./port-steps.ts";
 import type { Port } from "../plan.ts";
 import { isPackageHost } from "../project/tools.ts";
-import { hostRefused, SETUP_PLACES } from "../rows/step-log.ts";
+import { hostRefused, PROCESS_LIMITS, SETUP_PLACES } from "../rows/step-log.ts";
+import { bytesWords } from "../sandbox/memory-watch.ts";
 import type { SandboxEnd } from "../sandbox/sandbox.ts";
 import type { Because } from "../../wire/plans.ts";
 import { namesOf } from "../rows/words.ts";
@@ -87,6 +88,22 @@ export function whyNeverRuns(decided: Acceptance, end: AcceptanceEnd): Because |
 function lastLine(output: string): string {
   return output.trim().split("\n").at(-1)!.trim();
 }
+
+/** Lines of npm that say what failed, without the place of its log and what its script printed. */
+const NPM_SAYS = /^npm (?:error|ERR!) ((?:code|path|command|signal|\d{3}|E[A-Z]+\b).*)$/gm;
+const MOST_SAID = 4;
+
+/** What a command that failed said of it, in a few words: npm ends with the place of its log. Pure. */
+export function failureWords(output: string): string {
+  const npm = [...output.matchAll(NPM_SAYS)].slice(-MOST_SAID).map(([, said]) => said!);
+  const said = npm.length > 0 ? `npm: ${npm.join("; ")}` : lastLine(output);
+  const isLarge = /\bEFBIG\b|\bSIGXFSZ\b|File size limit exceeded/.test(output);
+  const large = isLarge ? `a file of more than ${MOST_OF_FILE}; ` : "";
+
+  return `${large}${said}`.slice(0, 300) || "it printed nothing.";
+}
+
+const MOST_OF_FILE = bytesWords({ mostBytes: PROCESS_LIMITS.fileBytes });
 
 /** Undefined: the implementer's part did not fail. Pure. */
 export function whyFailed({ output, decidedAbout }: PartEnd): string | undefined {

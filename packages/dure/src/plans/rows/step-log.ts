@@ -156,10 +156,13 @@ export function hostRefused(
 
 export const HOST_REFUSED = "HOST_REFUSED";
 
-/** Bounds of one process; the port's time bounds it too. */
+/**
+ * Bounds of one process; the port's time bounds it too. One file: a build or a package may hold a
+ * whole browser or runtime. What all files may have together is `plans.diskBytes`.
+ */
 export const PROCESS_LIMITS = {
   outputBytes: 8_000_000,
-  fileBytes: 64_000_000,
+  fileBytes: 1_073_741_824,
   processes: 512,
 } as const;
 
