@@ -15,7 +15,7 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { isRunOver, type MergeOutcome, type RunDetail, type RunOrdered } from "dure/client";
 import { useState, type FormEvent, type ReactNode } from "react";
-import { actorOf } from "../actor.ts";
+import { actorOf, isAtMachine } from "../actor.ts";
 import { useParts } from "../app-parts.tsx";
 import { Problem } from "../problem.tsx";
 import { useLanguage, useText } from "../language.tsx";
@@ -599,5 +599,5 @@ function solvedOf({ by, files }: { readonly by: string; readonly files: readonly
   by: string;
   files: string;
 } {
-  return { by, files: files.join(", ") };
+  return { by: isAtMachine(by) ? "machine" : by, files: files.join(", ") };
 }

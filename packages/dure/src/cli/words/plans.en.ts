@@ -1,3 +1,4 @@
+import { isIP } from "node:net";
 import type { EventData, PlanPort, PlanRunStatus, PortStatus } from "../../client/index.ts";
 import { FINDING_WORDS_EN } from "../../kernel/finding-words.ts";
 import type { ResultDelivery, RunPhase, StepKind } from "../../kernel/plans.ts";
@@ -251,7 +252,8 @@ export const PLANS_EN = {
     branch: (branch: string) => `branch: ${branch}`,
     mergedInto: ({ target, commit, at }: BranchMove) => `merged into ${target}: ${commit}, ${at}`,
     solved: ({ by, files }: { readonly by: string; readonly files: readonly string[] }) => {
-      const who = by === "orchestrator" ? "the orchestrator" : by;
+      const person = isIP(by) === 0 ? by : "the person at this computer";
+      const who = by === "orchestrator" ? "the orchestrator" : person;
       return `both had changed ${files.join(", ")}; decided by ${who}`;
     },
     undone: ({ target, commit, at }: BranchMove) => `undone in ${target}: ${commit}, ${at}`,

@@ -1,3 +1,4 @@
+import { isIP } from "node:net";
 import type { PlanRunStatus, PortStatus } from "../../client/index.ts";
 import { FINDING_WORDS_KO } from "../../kernel/finding-words.ts";
 import type { ResultDelivery, RunPhase } from "../../kernel/plans.ts";
@@ -307,7 +308,8 @@ export const PLANS_KO: PlansWords = {
     branch: (branch) => `브랜치: ${branch}`,
     mergedInto: ({ target, commit, at }) => `${target} 브랜치에 합침: ${commit}, ${at}`,
     solved: ({ by, files }) => {
-      const who = by === "orchestrator" ? "조율 담당" : by;
+      const person = isIP(by) === 0 ? by : "이 컴퓨터의 사용자";
+      const who = by === "orchestrator" ? "조율 담당" : person;
       return `양쪽이 함께 바꾼 파일: ${files.join(", ")} (정한 쪽: ${who})`;
     },
     undone: ({ target, commit, at }) => `${target} 브랜치에서 되돌림: ${commit}, ${at}`,
