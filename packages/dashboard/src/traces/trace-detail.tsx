@@ -77,19 +77,19 @@ function Numbers({ row, trace }: { row: TraceRow; trace: WorkTrace }): ReactNode
   );
 }
 
-interface Speaking {
+interface FactWords {
   readonly words: TracesWords;
   readonly language: Language;
 }
 
-function costOf(microUsd: number | null, { words, language }: Speaking): string {
+function costOf(microUsd: number | null, { words, language }: FactWords): string {
   return microUsd === null ? words.noPrice : moneyOf(microUsd, language);
 }
 
 /** What is known of a call of a model; of another step its error. Pure. */
 function factsOfStep(
   step: WorkTraceStep,
-  speaking: Speaking,
+  speaking: FactWords,
 ): readonly (readonly [string, string] | false)[] {
   const { words, language } = speaking;
   const { attempt, firstTokenMs, tokensIn, tokensOut, cachedIn, error } = step;

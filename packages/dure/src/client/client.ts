@@ -22,7 +22,7 @@ import { NotificationsClient } from "./notifications.ts";
 import { RoomsClient } from "./rooms.ts";
 import { SchedulesClient } from "./schedules.ts";
 import { cursorAt, TURN_BEGIN, type TurnCursor } from "./turn-cursor.ts";
-import { TracesClient } from "./traces.ts";
+import { TracesClient, type TraceOptions } from "./traces.ts";
 import { TurnStream, type ConnectionState, type TurnStreamParts } from "./turn-stream.ts";
 import type { PlatformEvent } from "../wire/events.ts";
 import type { RoomPeople } from "../wire/rooms.ts";
@@ -338,11 +338,8 @@ export class DureClient {
   }
 
   /** What began a turn, job, run, message or request of a room, and all that it began. */
-  trace(
-    id: string,
-    { asPerson, ...options }: CallOptions & { readonly asPerson?: string | undefined } = {},
-  ): Promise<WorkTrace> {
-    return this.#http.get(`/v1/traces/${encodeURIComponent(id)}${queryOf({ asPerson })}`, options);
+  trace(id: string, options: TraceOptions = {}): Promise<WorkTrace> {
+    return this.traces.of(id, options);
   }
 
   /** The files that make an agent, and their changes; needs scope `admin`. */

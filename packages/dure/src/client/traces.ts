@@ -1,6 +1,9 @@
-import type { TracesFilter, WorkTraceLine, WorkTraceTexts } from "../wire/traces.ts";
+import type { TracesFilter, WorkTrace, WorkTraceLine, WorkTraceTexts } from "../wire/traces.ts";
 import { queryOf, type CallOptions, type Http } from "./http.ts";
 import type { Page } from "./resources.ts";
+
+/** As which person the rooms of a trace are read. */
+export type TraceOptions = CallOptions & { readonly asPerson?: string | undefined };
 
 /** What was set off, and the texts that went in and out. */
 export class TracesClient {
@@ -15,17 +18,15 @@ export class TracesClient {
     return this.#http.get(`/v1/traces${queryOf({ ...filter })}`, options);
   }
 
+  /** What began a thing, and all that it began. */
+  of(id: string, { asPerson, ...options }: TraceOptions = {}): Promise<WorkTrace> {
+    return this.#http.get(`/v1/traces/${encodeURIComponent(id)}${queryOf({ asPerson })}`, options);
+  }
+
   /** What went into one thing of a trace, or one step of a turn (scope `admin`), and what came out. */
   texts(
     id: string,
-    {
-      at,
-      asPerson,
-      ...options
-    }: CallOptions & {
-      readonly at?: string | undefined;
-      readonly asPerson?: string | undefined;
-    } = {},
+    { at, asPerson, ...options }: TraceOptions & { readonly at?: string | undefined } = {},
   ): Promise<WorkTraceTexts> {
     const query = queryOf({ at, asPerson });
     return this.#http.get(`/v1/traces/${encodeURIComponent(id)}/texts${query}`, options);

@@ -158,13 +158,13 @@ export function inAgentSpan<T>(agent: string, work: () => Promise<T>): Promise<T
 }
 
 /** How a call of a tool may end: a failure is returned, not thrown. */
-interface ToolOutcome {
+interface SpannedOutcome {
   readonly status: string;
   readonly result?: unknown;
   readonly error?: { readonly code: string } | undefined;
 }
 
-export function inToolSpan<T extends ToolOutcome>(
+export function inToolSpan<T extends SpannedOutcome>(
   tool: string,
   input: unknown,
   work: () => Promise<T>,
