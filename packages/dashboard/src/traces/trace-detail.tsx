@@ -2,7 +2,7 @@ import { Button, Loader } from "@mantine/core";
 import { IconArrowRight, IconRepeat } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import type { WorkTrace, WorkTraceNode, WorkTraceTexts } from "dure/client";
+import type { WorkTrace, WorkTraceNode, WorkTraceStep, WorkTraceTexts } from "dure/client";
 import { type ReactNode } from "react";
 import { useParts } from "../app-parts.tsx";
 import { useAsked } from "../asked.ts";
@@ -13,7 +13,8 @@ import { useSpeaker } from "../rooms/use-rooms.ts";
 import { meOf } from "../shell/me.ts";
 import { useServerKorean } from "../use-server-korean.ts";
 import { clockOf, spanOf } from "../when.ts";
-import { TRACES_WORDS } from "words:later/traces";
+import { TRACES_WORDS, type TracesWords } from "words:later/traces";
+import type { Language } from "../words.ts";
 import { kindOf, statusOf, toneOf, TONE_ICONS } from "./trace-look.ts";
 import { useRowTitle } from "./row-title.ts";
 import { sumOf, type TraceRow } from "./trace-rows.ts";
@@ -48,29 +49,18 @@ function Numbers({ row, trace }: { row: TraceRow; trace: WorkTrace }): ReactNode
   const words = useWords(TRACES_WORDS);
   const { language } = useLanguage();
   const { node, step } = row;
-  const count = (value: number): string => value.toLocaleString(language);
-  const ofTurn = sumOf(trace.steps.filter(({ turn }) => turn === node?.id));
-  const microUsd = step ? step.microUsd : ofTurn.microUsd;
-  const tokens = node?.tokens ?? null;
   const facts: readonly (readonly [string, string] | false)[] = [
     [words.facts.began, `${clockOf(row.at)} (+${spanOf(row.afterMs, language)})`],
     kindOf(row) !== "message" && [words.facts.took, spanOf(row.spanMs, language)],
-    step?.kind === "model" && [words.facts.agent, step.title],
-    step?.attempt != null && [words.facts.attempt, count(step.attempt)],
-    step?.firstTokenMs != null && [words.facts.first, spanOf(step.firstTokenMs, language)],
-    step?.tokensIn != null && [
-      words.facts.in,
-      step.cachedIn === null
-        ? count(step.tokensIn)
-        : words.cached({ count: count(step.tokensIn), cached: count(step.cachedIn) }),
-    ],
-    step?.tokensOut != null && [words.facts.out, count(step.tokensOut)],
-    tokens !== null && [words.facts.tokens, count(tokens)],
-    (step?.kind === "model" || node?.kind === "turn") && [
+    ...(step ? factsOfStep(step, { words, language }) : []),
+    typeof node?.tokens === "number" && [words.facts.tokens, node.tokens.toLocaleString(language)],
+    node?.kind === "turn" && [
       words.facts.cost,
-      microUsd === null ? words.noPrice : moneyOf(microUsd, language),
+      costOf(sumOf(trace.steps.filter(({ turn }) => turn === node.id)).microUsd, {
+        words,
+        language,
+      }),
     ],
-    step?.error != null && [words.facts.error, step.error],
   ];
 
   return (
@@ -87,25 +77,56 @@ function Numbers({ row, trace }: { row: TraceRow; trace: WorkTrace }): ReactNode
   );
 }
 
+interface FactWords {
+  readonly words: TracesWords;
+  readonly language: Language;
+}
+
+function costOf(microUsd: number | null, { words, language }: FactWords): string {
+  return microUsd === null ? words.noPrice : moneyOf(microUsd, language);
+}
+
+/** What is known of a call of a model; of another step its error. Pure. */
+function factsOfStep(
+  step: WorkTraceStep,
+  speaking: FactWords,
+): readonly (readonly [string, string] | false)[] {
+  const { words, language } = speaking;
+  const { attempt, firstTokenMs, tokensIn, tokensOut, cachedIn, error } = step;
+  const count = (value: number): string => value.toLocaleString(language);
+  const taken = (tokens: number): string =>
+    cachedIn === null
+      ? count(tokens)
+      : words.cached({ count: count(tokens), cached: count(cachedIn) });
+  const failed = error !== null && ([words.facts.error, error] as const);
+  if (step.kind !== "model") return [failed];
+
+  return [
+    [words.facts.agent, step.title],
+    attempt !== null && [words.facts.attempt, count(attempt)],
+    firstTokenMs !== null && [words.facts.first, spanOf(firstTokenMs, language)],
+    tokensIn !== null && [words.facts.in, taken(tokensIn)],
+    tokensOut !== null && [words.facts.out, count(tokensOut)],
+    [words.facts.cost, costOf(step.microUsd, speaking)],
+    failed,
+  ];
+}
+
 /** Where it can be read, and how it can be run again. */
 function Deeds({ row }: { row: TraceRow }): ReactNode {
   const words = useWords(TRACES_WORDS);
   const isAdmin = useIsAdmin();
-  const { node, step } = row;
-  const turn = step?.turn ?? (node?.kind === "turn" ? node.id : undefined);
-  const isOver = row.endedAt !== null && statusOf(row) !== "running";
-  const from = step?.kind === "model" && !step.place.startsWith("call.") ? step.place : undefined;
-  const canRerun = isAdmin && isOver && turn !== undefined && (node !== undefined || from);
+  const again = rerunOf(row);
 
   return (
     <div className="toolbar">
-      {node && <ToPlace node={node} label={words.openPage} />}
-      {canRerun !== undefined && canRerun !== false && (
+      {row.node && <ToPlace node={row.node} label={words.openPage} />}
+      {isAdmin && again && (
         <Button
           component={Link}
           to="/replay/$turn"
-          params={{ turn } as never}
-          search={{ from } as never}
+          params={{ turn: again.turn } as never}
+          search={{ from: again.from } as never}
           variant="default"
           leftSection={<IconRepeat size={15} aria-hidden />}
         >
@@ -114,6 +135,15 @@ function Deeds({ row }: { row: TraceRow }): ReactNode {
       )}
     </div>
   );
+}
+
+/** A turn that has ended can be run again, whole or from a call of a model. Pure. */
+function rerunOf(row: TraceRow): { readonly turn: string; readonly from?: string } | undefined {
+  const { node, step, endedAt } = row;
+  if (endedAt === null) return undefined;
+  if (node) return node.kind === "turn" ? { turn: node.id } : undefined;
+  const isPlaced = step.kind === "model" && !step.place.startsWith("call.");
+  return isPlaced ? { turn: step.turn, from: step.place } : undefined;
 }
 
 function useIsAdmin(): boolean {
@@ -130,7 +160,7 @@ function Texts({ row }: { row: TraceRow }): ReactNode {
   const has = step ? step.kind !== "wait" : node.kind !== "port" && node.kind !== "run";
   const texts = useAsked(
     ["trace-texts", row.key, endedAt],
-    (client, signal) => client.traceTexts(id, { at: step?.place, asPerson: who, signal }),
+    (client, signal) => client.traces.texts(id, { at: step?.place, asPerson: who, signal }),
     { enabled: has && (isAdmin || !step) },
   );
   if (!has) return null;
@@ -246,25 +276,36 @@ const JOB = /^job:(job_[0-9A-Z]{26}):/;
 type ThingPage = { readonly to: string; readonly params?: Readonly<Record<string, string>> };
 
 /** Where a thing of the chain can be read. Pure. */
-function pageOf({ kind, id, session, place }: WorkTraceNode): ThingPage {
-  if (kind === "escalation") return { to: "/escalations" };
-  if (kind === "job") return { to: "/jobs/$id", params: { id } };
-  if (kind === "run") return { to: "/plans/runs/$run", params: { run: id } };
-  if (kind === "port") {
+const PAGES: Readonly<Record<WorkTraceNode["kind"], (node: WorkTraceNode) => ThingPage>> = {
+  message: inRoom,
+  request: inRoom,
+  turn: pageOfTurn,
+  job: ({ id }) => ({ to: "/jobs/$id", params: { id } }),
+  run: ({ id }) => ({ to: "/plans/runs/$run", params: { run: id } }),
+  port: ({ id }) => {
     const [run = "", port = ""] = id.split("/");
     return { to: "/plans/runs/$run/ports/$port", params: { run, port } };
-  }
-  if (kind !== "turn") return { to: "/rooms/$place", params: { place: place ?? "" } };
-  const [, room] = ROOM.exec(session ?? "") ?? [];
-  if (room !== undefined) return { to: "/rooms/$place", params: { place: room } };
-  const [, job] = JOB.exec(session ?? "") ?? [];
+  },
+  escalation: () => ({ to: "/escalations" }),
+};
+
+function inRoom({ place }: WorkTraceNode): ThingPage {
+  return { to: "/rooms/$place", params: { place: place ?? "" } };
+}
+
+/** Of a conversation its page; of a room or a job the page where its words stand. Pure. */
+function pageOfTurn(node: WorkTraceNode): ThingPage {
+  const session = node.session ?? "";
+  const [, place] = ROOM.exec(session) ?? [];
+  if (place !== undefined) return inRoom({ ...node, place });
+  const [, job] = JOB.exec(session) ?? [];
   if (job !== undefined) return { to: "/jobs/$id", params: { id: job } };
-  if (session?.startsWith("escalation:") === true) return { to: "/escalations" };
-  return { to: "/chat/$session", params: { session: session ?? "" } };
+  if (session.startsWith("escalation:")) return { to: "/escalations" };
+  return { to: "/chat/$session", params: { session } };
 }
 
 function ToPlace({ node, label }: { node: WorkTraceNode; label: string }): ReactNode {
-  const { to, params } = pageOf(node);
+  const { to, params } = PAGES[node.kind](node);
   return (
     <Button
       component={Link}

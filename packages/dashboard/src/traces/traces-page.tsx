@@ -43,7 +43,10 @@ export function TracesPage(): ReactNode {
   const list = usePages(
     ["traces", filters],
     (client, cursor, signal) =>
-      client.traces({ ...filterOf(filters, serverClock.now()), limit: PAGE, cursor }, { signal }),
+      client.traces.list(
+        { ...filterOf(filters, serverClock.now()), limit: PAGE, cursor },
+        { signal },
+      ),
     {
       select: ({ pages }) => pages.flatMap(({ items }) => items),
       placeholderData: keepPreviousData,

@@ -383,7 +383,7 @@ test(
     ).toMatchObject({
       "gen_ai.operation.name": "chat",
       "gen_ai.request.model": "none",
-      "dure.session": "mina",
+      "gen_ai.conversation.id": "mina",
     });
     expect(JSON.stringify(received)).not.toContain("hello there");
   },

@@ -22,6 +22,7 @@ import { NotificationsClient } from "./notifications.ts";
 import { RoomsClient } from "./rooms.ts";
 import { SchedulesClient } from "./schedules.ts";
 import { cursorAt, TURN_BEGIN, type TurnCursor } from "./turn-cursor.ts";
+import { TracesClient, type TraceOptions } from "./traces.ts";
 import { TurnStream, type ConnectionState, type TurnStreamParts } from "./turn-stream.ts";
 import type { PlatformEvent } from "../wire/events.ts";
 import type { RoomPeople } from "../wire/rooms.ts";
@@ -43,7 +44,7 @@ import type {
   SessionSummary,
 } from "../wire/turns.ts";
 import type { ReplayableTurn, ReplayRequest, TurnReplay } from "../wire/replays.ts";
-import type { TracesFilter, WorkTrace, WorkTraceLine, WorkTraceTexts } from "../wire/traces.ts";
+import type { WorkTrace } from "../wire/traces.ts";
 import { onlyDefined } from "../kernel/json.ts";
 
 /** How the client reaches its server. */
@@ -331,33 +332,14 @@ export class DureClient {
     return new NotificationsClient(this.#http, asPerson);
   }
 
-  /** Turns, jobs and runs, newest first; a page may be short, and go on behind what it looked through. */
-  traces(filter: TracesFilter = {}, options: CallOptions = {}): Promise<Page<WorkTraceLine>> {
-    return this.#http.get(`/v1/traces${queryOf({ ...filter })}`, options);
+  /** What was set off: turns, jobs and runs, and their texts. */
+  get traces(): TracesClient {
+    return new TracesClient(this.#http);
   }
 
   /** What began a turn, job, run, message or request of a room, and all that it began. */
-  trace(
-    id: string,
-    { asPerson, ...options }: CallOptions & { readonly asPerson?: string | undefined } = {},
-  ): Promise<WorkTrace> {
-    return this.#http.get(`/v1/traces/${encodeURIComponent(id)}${queryOf({ asPerson })}`, options);
-  }
-
-  /** What went into one thing of a trace, or one step of a turn (scope `admin`), and what came out. */
-  traceTexts(
-    id: string,
-    {
-      at,
-      asPerson,
-      ...options
-    }: CallOptions & {
-      readonly at?: string | undefined;
-      readonly asPerson?: string | undefined;
-    } = {},
-  ): Promise<WorkTraceTexts> {
-    const query = queryOf({ at, asPerson });
-    return this.#http.get(`/v1/traces/${encodeURIComponent(id)}/texts${query}`, options);
+  trace(id: string, options: TraceOptions = {}): Promise<WorkTrace> {
+    return this.traces.of(id, options);
   }
 
   /** The files that make an agent, and their changes; needs scope `admin`. */

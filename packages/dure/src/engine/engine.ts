@@ -90,6 +90,8 @@ export interface EngineOptions {
   /** Default `Asia/Seoul`. */
   readonly timeZone?: string;
   readonly devMode?: boolean;
+  /** Default false: spans of OpenTelemetry hold no texts. */
+  readonly spanTexts?: boolean | undefined;
   readonly limits?: Partial<EngineLimits>;
 }
 
@@ -472,6 +474,7 @@ function environmentOf(
     logger: options.logger,
     lease: options.lease,
     devMode: options.devMode ?? false,
+    spanTexts: options.spanTexts ?? false,
     locale: options.locale ?? "ko",
     timeZone: options.timeZone ?? "Asia/Seoul",
     defaultLlm: options.defaultLlm,

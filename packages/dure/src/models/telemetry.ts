@@ -4,6 +4,7 @@ import {
   type Attributes,
   type Context,
   context,
+  createContextKey,
   isSpanContextValid,
   ROOT_CONTEXT,
   type Span,
@@ -14,13 +15,14 @@ import {
   trace,
 } from "@opentelemetry/api";
 import { codeOf } from "../kernel/errors.ts";
-import { canonicalJson, onlyDefined } from "../kernel/json.ts";
-import type { LlmRef, ModelAnswer, ModelRequest, ModelUsage } from "./model.ts";
+import { canonicalJson, jsonCopy, onlyDefined, type JsonObject } from "../kernel/json.ts";
+import { toldValue } from "../kernel/told-tool.ts";
+import type { LlmRef, ModelAnswer, ModelMessage, ModelRequest, ModelUsage } from "./model.ts";
 
 /**
- * Names of OpenTelemetry's semantic conventions for generative AI, as they stand in
- * semantic-conventions 1.37 (still in development there). They are written nowhere else, so that a
- * renaming is a change of this table.
+ * Names of OpenTelemetry's semantic conventions for generative AI, as semantic-conventions-genai has
+ * them (still in development there). They are written nowhere else, so that a renaming is a change of
+ * this table.
  */
 const NAME = {
   operation: "gen_ai.operation.name",
@@ -34,20 +36,29 @@ const NAME = {
   finishReasons: "gen_ai.response.finish_reasons",
   tokensIn: "gen_ai.usage.input_tokens",
   tokensOut: "gen_ai.usage.output_tokens",
+  cachedIn: "gen_ai.usage.cache_read.input_tokens",
+  cacheWrites: "gen_ai.usage.cache_creation.input_tokens",
+  /** Seconds. */
+  firstToken: "gen_ai.response.time_to_first_chunk",
+  conversation: "gen_ai.conversation.id",
   errorType: "error.type",
+  // texts, where the team has asked for them; JSON as text
+  instructions: "gen_ai.system_instructions",
+  input: "gen_ai.input.messages",
+  output: "gen_ai.output.messages",
+  toolArgs: "gen_ai.tool.call.arguments",
+  toolResult: "gen_ai.tool.call.result",
+  /** US dollars; no name of the conventions, but one that receivers read. */
+  cost: "gen_ai.usage.cost",
   // dure's own
   service: "dure.service",
   turn: "dure.turn",
-  session: "dure.session",
   /** How often a turn was begun: 2 and more after a crash. */
   life: "dure.life",
   promptHash: "dure.prompt.sha256",
   attempt: "dure.attempt",
-  cachedIn: "dure.usage.cached_input_tokens",
-  cacheWrites: "dure.usage.cache_written_tokens",
   estimated: "dure.usage.estimated",
   costMicroUsd: "dure.cost.micro_usd",
-  firstTokenMs: "dure.first_token_ms",
   labelPrefix: "dure.",
 } as const;
 
@@ -67,6 +78,18 @@ export function promptHash(request: ModelRequest): string {
  * none, that one's holds.
  */
 const under = new AsyncLocalStorage<Context>();
+
+/** Of the turn that is under way: its conversation, and whether its spans hold texts. */
+const TURN = createContextKey("dure turn");
+
+interface SpannedTurn {
+  readonly session: string;
+  readonly texts: boolean;
+}
+
+function spannedTurn(): SpannedTurn | undefined {
+  return activeContext().getValue(TURN) as SpannedTurn | undefined;
+}
 
 /** The tracer of the process's SDK; without an SDK its spans are no-ops. */
 const tracerOfProcess = trace.getTracer("dure");
@@ -106,16 +129,23 @@ export function startAcceptSpan(
   return { traceParent: traceParentOf(span.spanContext()), end };
 }
 
-/** One life of a turn. @param turn.traceParent of its acceptance, as it is stored */
+/**
+ * One life of a turn. @param turn.traceParent of its acceptance, as it is stored @param turn.texts
+ * whether the spans within hold prompts, answers, and what tools take and give
+ */
 export function inTurnSpan<T>(
-  turn: TurnLabels & { readonly traceParent: string | null; readonly life: number },
+  turn: TurnLabels & {
+    readonly traceParent: string | null;
+    readonly life: number;
+    readonly texts: boolean;
+  },
   work: () => Promise<T>,
 ): Promise<T> {
   return inSpan(
     `turn ${turn.service}`,
     { ...turnAttributes(turn), [NAME.life]: turn.life },
     work,
-    contextOf(turn.traceParent ?? undefined) ?? ROOT_CONTEXT,
+    (contextOf(turn.traceParent ?? undefined) ?? ROOT_CONTEXT).setValue(TURN, turn),
   );
 }
 
@@ -127,23 +157,44 @@ export function inAgentSpan<T>(agent: string, work: () => Promise<T>): Promise<T
   );
 }
 
-/** @param failureOf the code of a failure that is returned, not thrown */
-export function inToolSpan<T>(
+/** How a call of a tool may end: a failure is returned, not thrown. */
+interface SpannedOutcome {
+  readonly status: string;
+  readonly result?: unknown;
+  readonly error?: { readonly code: string } | undefined;
+}
+
+export function inToolSpan<T extends SpannedOutcome>(
   tool: string,
+  input: unknown,
   work: () => Promise<T>,
-  failureOf: (result: T) => string | undefined,
 ): Promise<T> {
   return inSpan(
     `execute_tool ${tool}`,
-    { [NAME.operation]: "execute_tool", [NAME.tool]: tool },
+    { [NAME.operation]: "execute_tool", [NAME.tool]: tool, ...textOf(NAME.toolArgs, input) },
     async () => {
-      const result = await work();
-      const failure = failureOf(result);
-      if (failure !== undefined) noteFailure(failure);
+      const outcome = await work();
+      const { status, error, result } = outcome;
+      if (status === "failed" && error) noteFailure(error.code);
+      trace.getSpan(activeContext())?.setAttributes(textOf(NAME.toolResult, result));
 
-      return result;
+      return outcome;
     },
   );
+}
+
+/** Bytes of one text in a span; of a longer one its beginning. */
+const MOST_TEXT = 60_000;
+
+/** A value without secrets, as text; nothing where the turn's spans hold no texts. */
+function textOf(name: string, value: unknown): Attributes {
+  if (spannedTurn()?.texts !== true || value === undefined || value === "") return {};
+  try {
+    const told = toldValue(jsonCopy(value, name), MOST_TEXT);
+    return { [name]: typeof told === "string" ? told : JSON.stringify(told) };
+  } catch {
+    return {}; // no JSON: the call itself says so
+  }
 }
 
 /**
@@ -161,7 +212,9 @@ async function inSpan<T>(
   work: () => Promise<T>,
   parent: Context = activeContext(),
 ): Promise<T> {
-  const span = tracerOfProcess.startSpan(name, { attributes }, parent);
+  const { session } = (parent.getValue(TURN) ?? {}) as Partial<SpannedTurn>;
+  const all = session === undefined ? attributes : { ...attributes, [NAME.conversation]: session };
+  const span = tracerOfProcess.startSpan(name, { attributes: all }, parent);
   let thrown: unknown;
 
   try {
@@ -188,7 +241,7 @@ function activeContext(): Context {
 }
 
 function turnAttributes({ turn, session, service }: TurnLabels): Attributes {
-  return { [NAME.turn]: turn, [NAME.session]: session, [NAME.service]: service };
+  return { [NAME.turn]: turn, [NAME.conversation]: session, [NAME.service]: service };
 }
 
 const TRACE_PARENT = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/;
@@ -207,8 +260,8 @@ function traceParentOf(span: SpanContext): string | undefined {
 }
 
 /**
- * Opens the span of one model call, under the agent that makes it. It holds numbers and names,
- * never text of the prompt or the answer.
+ * Opens the span of one model call, under the agent that makes it. It holds numbers and names, and
+ * the texts of the prompt only where the team has asked for them.
  */
 export function startCallSpan(
   tracer: Tracer,
@@ -236,9 +289,16 @@ export function startCallSpan(
   };
   const { attributes } = options;
   if (call.temperature !== undefined) attributes[NAME.temperature] = call.temperature;
-  for (const label of Object.keys(call.labels)) {
-    attributes[`${NAME.labelPrefix}${label}`] = call.labels[label];
+  for (const [label, value] of Object.entries(call.labels)) {
+    const name = label === "session" ? NAME.conversation : `${NAME.labelPrefix}${label}`;
+    attributes[name] = value;
   }
+  const { system, messages } = call.request;
+  Object.assign(
+    attributes,
+    textOf(NAME.instructions, system && [{ type: "text", content: system }]),
+    textOf(NAME.input, messages.map(messageParts)),
+  );
   return tracer.startSpan(`chat ${llm.model}`, options, activeContext());
 }
 
@@ -248,10 +308,35 @@ export function endCallSpan(span: Span, answer: ModelAnswer): void {
     ...usageAttributes(answer.usage),
     ...onlyDefined({
       [NAME.costMicroUsd]: answer.costMicroUsd,
-      [NAME.firstTokenMs]: answer.firstTokenMs,
+      [NAME.cost]: answer.costMicroUsd && answer.costMicroUsd / 1_000_000,
+      [NAME.firstToken]: answer.firstTokenMs && answer.firstTokenMs / 1_000,
     }),
+    ...textOf(NAME.output, [
+      {
+        ...messageParts({ role: "assistant", text: answer.text, toolCalls: answer.toolCalls }),
+        finish_reason: answer.finishReason,
+      },
+    ]),
   });
   span.end();
+}
+
+/** A message in the shape that the conventions give it. Pure. */
+function messageParts(message: ModelMessage): JsonObject {
+  if (message.role === "tool") {
+    const { role, callId: id, result } = message;
+    return { role, parts: [{ type: "tool_call_response", id, response: result }] };
+  }
+  const { role, text } = message;
+  const calls = message.role === "assistant" ? (message.toolCalls ?? []) : [];
+  const said = text === "" ? [] : [{ type: "text", content: text }];
+  const asked = calls.map(({ id, name, args }) => ({
+    type: "tool_call",
+    id,
+    name,
+    arguments: args,
+  }));
+  return { role, parts: [...said, ...asked] };
 }
 
 /** @param code the error's code; its message may quote the prompt and stays out. */

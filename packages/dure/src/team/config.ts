@@ -703,6 +703,14 @@ export const teamSchema = settings({
      */
     turns: duration("1d", "3650d").optional(),
   }).optional(),
+  /** What spans of OpenTelemetry hold. */
+  telemetry: settings({
+    /**
+     * Prompts, answers, and what tools take and give, without secrets by name. Who reads the spans
+     * reads them. Default false: numbers and ids alone.
+     */
+    texts: yesOrNo.optional(),
+  }).optional(),
   /** USD per million tokens, by `provider:model`. */
   prices: z
     .record(

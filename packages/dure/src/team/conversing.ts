@@ -177,6 +177,7 @@ function engineOf(
     locale: settings.locale,
     timeZone: settings.timeZone,
     devMode: settings.devMode,
+    spanTexts: settings.spanTexts,
     limits: {
       sessionQueue: settings.sessionQueue,
       messageBytes: settings.messageBytes,

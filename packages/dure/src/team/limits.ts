@@ -84,6 +84,11 @@ export const SETTINGS = {
     fallback: false,
     source: "docs/spec/conversation §6",
   }),
+  spanTexts: value<boolean>({
+    path: ["telemetry", "texts"],
+    fallback: false,
+    source: "docs/spec/platform §7",
+  }),
   origins: value<readonly string[]>({
     path: ["server", "origins"],
     fallback: [],

@@ -29,28 +29,22 @@ export async function listTraces(
   const { limit, cursor, kind, state, tenant, search, ...by } = filter;
   const [after] = readCursor(cursor, /^([0-9A-Z]{26})$/) ?? [];
   const until = by.until === undefined ? undefined : timeKey(by.until);
-  const isPlain = [
-    state,
-    search,
+  const filters = [
+    kind,
+    tenant,
+    state && TRACE_STATES[state],
     by.agent,
     by.service,
     by.model,
     by.error,
     by.minMicroUsd,
-    tenant,
-  ].every((one) => one === undefined || one === null);
+    search?.toLowerCase(),
+  ].map((one) => one ?? null);
+  const isPlain = filters.slice(1).every((one) => one === null);
   const rows = await database.query<ListRow>(LIST, [
     [after, until].filter((one) => one !== undefined).toSorted()[0] ?? LAST,
     by.since === undefined ? "" : timeKey(by.since),
-    kind ?? null,
-    tenant ?? null,
-    state === undefined ? null : TRACE_STATES[state],
-    by.agent ?? null,
-    by.service ?? null,
-    by.model ?? null,
-    by.error ?? null,
-    by.minMicroUsd ?? null,
-    search?.toLowerCase() ?? null,
+    ...filters,
     isPlain ? UNFILTERED : MOST_LOOKED,
     limit + 1,
   ]);

@@ -89,7 +89,7 @@ function turnSteps(
     const known = steps.get(path) ?? blank(turn, { path, kind, title, at: before });
     const call =
       kind === "model" && row.type === "RECORD" ? takeCall(left, row.data, title) : undefined;
-    steps.set(path, { ...known, ...(call ? ofCall(call) : {}), ...told(row, known) });
+    steps.set(path, { ...known, ...ofCall(call), ...told(row, known) });
     if (row.type === "RECORD") before = at;
   }
   const unplaced = left.map((call, index) => ({
@@ -108,28 +108,36 @@ function turnSteps(
 
 /** What one row of the journal tells of its step. Pure. */
 function told(row: JournalStep, known: TraceStep): Partial<TraceStep> {
-  const { type, data, at } = row;
+  const at = row.at.getTime();
+  const error = row.data.trace?.error ?? row.data.error?.code ?? null;
+  switch (row.type) {
+    case "AGENT_START":
+      return { at: known.endedAt === null ? at : known.at };
+    case "TOOL_START":
+      return { at };
+    case "TOOL_DONE": {
+      const status = row.data.status === "asks" ? "waiting" : endOf(error);
+      return { status, error, endedAt: at, at: began(at, row.data.elapsedMs, known.at) };
+    }
+    default:
+      return recorded(row, known, error);
+  }
+}
+
+/** What the end of a step tells of it. Pure. */
+function recorded(
+  { data: { answer, trace }, at }: JournalStep,
+  { kind, ...known }: TraceStep,
+  error: string | null,
+): Partial<TraceStep> {
   const now = at.getTime();
-  const error = data.trace?.error ?? data.error?.code ?? null;
-  if (type === "AGENT_START") return { at: known.endedAt === null ? now : known.at };
-  if (type === "TOOL_START") return { at: now };
-  if (type === "TOOL_DONE") {
-    const ended = { endedAt: now, error, at: began(now, data.elapsedMs, known.at) };
-    return data.status === "asks"
-      ? { ...ended, status: "waiting" }
-      : { ...ended, status: endOf(error) };
-  }
-  const { answer, trace } = data;
   const ended = { status: endOf(error), error };
-  if (known.kind === "model") {
-    return {
-      ...ended,
-      firstTokenMs: answer?.firstTokenMs ?? null,
-      cachedIn: answer?.usage?.cachedIn ?? null,
-    };
+  if (kind === "wait") return { at: now, endedAt: null, status: "waiting" };
+  if (kind === "model") {
+    const cachedIn = answer?.usage?.cachedIn ?? null;
+    return { ...ended, firstTokenMs: answer?.firstTokenMs ?? null, cachedIn };
   }
-  if (known.kind === "wait") return { ...ended, at: now, endedAt: null, status: "waiting" };
-  const isTold = known.kind === "tool" && known.endedAt !== null;
+  const isTold = kind === "tool" && known.endedAt !== null;
   return isTold ? ended : { ...ended, endedAt: now, at: began(now, trace?.elapsedMs, known.at) };
 }
 
@@ -156,7 +164,8 @@ function takeCall(
   return index < 0 ? undefined : left.splice(index, 1)[0];
 }
 
-function ofCall(call: CallRow): Partial<TraceStep> {
+function ofCall(call: CallRow | undefined): Partial<TraceStep> {
+  if (call === undefined) return {};
   const at = call.at.getTime();
   return {
     at,

@@ -529,6 +529,9 @@ describe("good calls", () => {
       "GET /v1/audit?what=job.*&name=nobody&subject=job_1&search=%EB%A3%A8%EB%8B%A4&limit=2&cursor=OQ",
       200,
     );
+    const { body: listed } = await expectGood("GET /v1/traces?state=done&limit=1", 200);
+    const { id: traced } = (listed as { items: { id: string }[] }).items[0]!;
+    await expectGood(`GET /v1/traces/${traced}/texts`, 200);
     const { body } = await expectGood("GET /v1/audit?what=login", 200);
     expect(body).toMatchObject({ items: [{ person: "guest", outcome: "done" }] });
   });
@@ -666,7 +669,9 @@ test.each([
   ["GET /v1/observations", 401, { token: null }],
   ["GET /v1/agents", 401, { token: null }],
   ["GET /v1/agents/gone", 404],
+  ["GET /v1/traces?state=gone", 400],
   ["GET /v1/traces/turn_0", 404],
+  ["GET /v1/traces/turn_0/texts", 404],
   ["GET /v1/traces/nothing", 400],
   ["GET /v1/agents/gone/files", 404],
   ["GET /v1/agents/gone/edits", 404],

@@ -1,3 +1,8 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { json } from "node:stream/consumers";
+import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http";
 import { SpanStatusCode, trace } from "@opentelemetry/api";
 import {
   InMemorySpanExporter,
@@ -53,6 +58,44 @@ const desk = defineService({
   },
 });
 
+interface OtlpTraces {
+  readonly resourceSpans: readonly {
+    readonly scopeSpans: readonly { readonly spans: readonly OtlpSpan[] }[];
+  }[];
+}
+
+interface OtlpSpan {
+  readonly name: string;
+  readonly attributes: readonly {
+    readonly key: string;
+    readonly value: Readonly<Record<string, unknown>>;
+  }[];
+}
+
+/** A span as Langfuse's endpoint reads it: which attribute becomes which field. */
+function readSpan({ attributes }: OtlpSpan) {
+  const of = new Map(attributes.map(({ key, value }) => [key, Object.values(value)[0]]));
+  const parsed = (name: string): Record<string, unknown>[] =>
+    of.has(name) ? (JSON.parse(String(of.get(name))) as Record<string, unknown>[]) : [];
+  const system = parsed("gen_ai.system_instructions").map(({ content }) => ({
+    role: "system",
+    content,
+  }));
+  return {
+    sessionId: of.get("gen_ai.conversation.id"),
+    model: of.get("gen_ai.request.model"),
+    input: [...system, ...parsed("gen_ai.input.messages")],
+    output: parsed("gen_ai.output.messages"),
+    toolInput: of.get("gen_ai.tool.call.arguments"),
+    toolOutput: of.get("gen_ai.tool.call.result"),
+    usage: Object.fromEntries(
+      [...of]
+        .filter(([key]) => key.startsWith("gen_ai.usage."))
+        .map(([key, value]) => [key.slice("gen_ai.usage.".length), Number(value)]),
+    ),
+  };
+}
+
 /** `parent > child`, in the order in which they ended. */
 function tree(): string[] {
   const spans = exporter.getFinishedSpans();
@@ -93,13 +136,14 @@ test("a turn is one trace: acceptance, turn, agent, and its model calls and tool
   const spans = exporter.getFinishedSpans();
   expect(spans.at(-1)!.attributes).toEqual({
     "dure.turn": turnId,
-    "dure.session": "s1",
+    "gen_ai.conversation.id": "s1",
     "dure.service": "desk",
     "dure.life": 1,
   });
   expect(spans[2]!.attributes).toEqual({
     "gen_ai.operation.name": "execute_tool",
     "gen_ai.tool.name": "weather",
+    "gen_ai.conversation.id": "s1",
   });
   expect(spans[4]!).toMatchObject({
     attributes: { "gen_ai.tool.name": "order", "error.type": "SOLD_OUT" },
@@ -108,6 +152,56 @@ test("a turn is one trace: acceptance, turn, agent, and its model calls and tool
   expect(
     JSON.stringify(spans.map(({ attributes, status, events }) => ({ attributes, status, events }))),
   ).not.toContain("비밀");
+});
+
+test("texts leave over OTLP only where the team asks, in the shape that receivers of traces read", async () => {
+  const received: OtlpTraces[] = [];
+  await using collector = createServer((request, response) => {
+    void json(request).then((body) => {
+      received.push(body as OtlpTraces);
+      response.writeHead(200, { "content-type": "application/json" }).end("{}");
+    });
+  }).listen(0, "127.0.0.1");
+  await once(collector, "listening");
+  const { port } = collector.address() as AddressInfo;
+  const sender = new OTLPTraceExporter({ url: `http://127.0.0.1:${port}/v1/traces` });
+  await using t = await startTestEngine(desk, {
+    ...UNHELD,
+    offline: [model],
+    engine: { spanTexts: true },
+  });
+
+  await t.say("안녕 비밀");
+  const sent = Promise.withResolvers<void>();
+  sender.export(exporter.getFinishedSpans(), ({ error }) =>
+    error ? sent.reject(error) : sent.resolve(),
+  );
+  await sent.promise;
+  await sender.shutdown();
+  collector.closeAllConnections();
+
+  const spans = received.flatMap(({ resourceSpans }) =>
+    resourceSpans.flatMap(({ scopeSpans }) => scopeSpans.flatMap((scoped) => scoped.spans)),
+  );
+  const read = (name: string) => spans.filter((span) => span.name === name).map(readSpan);
+  const calls = read("chat desk");
+  expect(calls).toHaveLength(3);
+  expect(calls[0]).toMatchObject({ sessionId: "s1", model: "desk" });
+  expect(calls[0]!.input).toEqual([
+    { role: "system", content: "Help." },
+    { role: "user", parts: [{ type: "text", content: "안녕 비밀" }] },
+  ]);
+  expect(calls[1]!.input.slice(-2)).toMatchObject([
+    { role: "assistant", parts: [{ type: "tool_call", name: "weather", arguments: {} }] },
+    { role: "tool", parts: [{ type: "tool_call_response", response: "sunny" }] },
+  ]);
+  expect(calls[2]!.output).toEqual([
+    { role: "assistant", parts: [{ type: "text", content: "답 비밀" }], finish_reason: "stop" },
+  ]);
+  expect(calls[0]!.usage["input_tokens"]).toBeGreaterThan(0);
+  expect(read("execute_tool weather")).toMatchObject([
+    { sessionId: "s1", toolInput: "{}", toolOutput: "sunny" },
+  ]);
 });
 
 test("turns at the same time keep their spans apart, and hang on the callers that say who they are", async () => {
@@ -128,7 +222,7 @@ test("turns at the same time keep their spans apart, and hang on the callers tha
     .filter((span) => span.spanContext().traceId === CALLER.trace);
   expect([ofCaller.length, traces().length]).toEqual([8, 2]);
   expect(
-    new Set(ofCaller.map(({ attributes }) => attributes["dure.session"]).filter(Boolean)),
+    new Set(ofCaller.map(({ attributes }) => attributes["gen_ai.conversation.id"]).filter(Boolean)),
   ).toEqual(new Set(["a"]));
 });
 

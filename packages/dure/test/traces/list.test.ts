@@ -12,21 +12,22 @@ test("the list is filtered by what a trace was, and pages have no gap", SLOW, as
   for (const message of ["alpha", "two", "do it in the background"]) {
     await mina.sendMessage({ sessionId: message.slice(0, 2), service: "ruda", message }).done;
   }
-  const ended = () => mina.traces({ kind: "job", state: "done" });
+  const ended = () => mina.traces.list({ kind: "job", state: "done" });
   await until(
     async () => (await ended()).items.length === 1,
     () => "no job has ended",
   );
 
-  const all = await mina.traces();
-  const first = await mina.traces({ limit: 2 });
-  const rest = await mina.traces({ limit: 200, cursor: first.nextCursor! });
+  const all = await mina.traces.list();
+  const first = await mina.traces.list({ limit: 2 });
+  const rest = await mina.traces.list({ limit: 200, cursor: first.nextCursor! });
   const ids = (page: typeof all): readonly string[] => page.items.map(({ id }) => id);
 
   expect([...ids(first), ...ids(rest)]).toEqual(ids(all));
   expect(all.nextCursor).toBeNull();
-  const found = async (filter: Parameters<typeof mina.traces>[0]): Promise<readonly string[]> =>
-    (await mina.traces(filter)).items.map(({ title }) => title);
+  const found = async (
+    filter: Parameters<typeof mina.traces.list>[0],
+  ): Promise<readonly string[]> => (await mina.traces.list(filter)).items.map(({ title }) => title);
   expect(await found({ kind: "job" })).toEqual(["count the tests"]);
   expect(await found({ search: "TWO" })).toEqual(["two"]);
   expect(await found({ agent: "eden", kind: "turn" })).toEqual([]);
@@ -52,12 +53,12 @@ test(
     const room = await mina.rooms().direct("ruda");
     await mina.rooms().post(room.id, { text: "secret" });
     await until(
-      async () => (await mina.traces({ search: "secret" })).items.length > 0,
+      async () => (await mina.traces.list({ search: "secret" })).items.length > 0,
       () => "the private turn is not there",
     );
 
-    expect(await other.traces()).toEqual({ items: [], nextCursor: null });
-    const seen = await guest.traces();
+    expect(await other.traces.list()).toEqual({ items: [], nextCursor: null });
+    const seen = await guest.traces.list();
     expect(seen.items.map(({ kind }) => kind)).toEqual(["turn"]);
     expect(JSON.stringify(seen)).not.toContain("secret");
   },
@@ -74,7 +75,7 @@ test("a page of ten thousand turns reads a bounded part, and finds an old one", 
   let pages = 0;
   let found: readonly unknown[] = [];
   while (found.length === 0 && pages < 20) {
-    const page = await mina.traces({ search: "needle", cursor });
+    const page = await mina.traces.list({ search: "needle", cursor });
     found = page.items;
     cursor = page.nextCursor ?? undefined;
     pages += 1;
@@ -83,7 +84,7 @@ test("a page of ten thousand turns reads a bounded part, and finds an old one", 
 
   expect(found).toMatchObject([{ title: "needle" }]);
   expect(pages).toBe(6);
-  expect((await mina.traces()).items).toHaveLength(50);
+  expect((await mina.traces.list()).items).toHaveLength(50);
 });
 
 /** Ten thousand turns of later ids than `$1`, in a session that is there. */

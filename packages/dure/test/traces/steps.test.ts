@@ -54,8 +54,8 @@ test(
 
     const { steps } = await admin.trace(second);
     const calls = steps.filter(({ kind, turn: of }) => kind === "model" && of === second);
-    const first = await admin.traceTexts(second, { at: calls[0]!.place });
-    const last = await admin.traceTexts(second, { at: calls[1]!.place });
+    const first = await admin.traces.texts(second, { at: calls[0]!.place });
+    const last = await admin.traces.texts(second, { at: calls[1]!.place });
 
     expect(first.prompt).toMatchObject({ isAsSent: true });
     expect(
@@ -69,7 +69,7 @@ test(
     expect(last.prompt).toMatchObject({ isAsSent: true });
     expect(last.prompt!.messages.slice(-2).map(({ part }) => part)).toEqual(["work", "work"]);
     expect(last.result).toBe("Handed on.");
-    expect(await admin.traceTexts(turn)).toMatchObject({
+    expect(await admin.traces.texts(turn)).toMatchObject({
       args: "hello there",
       result: "That is done.",
     });
@@ -82,7 +82,7 @@ test("who may only chat sees no tools and no texts of steps", SLOW, async () => 
   const { steps } = await client.trace(turn);
 
   expect(new Set(steps.map(({ kind }) => kind))).toEqual(new Set(["agent", "model"]));
-  await expect(client.traceTexts(turn, { at: steps[0]!.place })).rejects.toMatchObject({
+  await expect(client.traces.texts(turn, { at: steps[0]!.place })).rejects.toMatchObject({
     code: "SCOPE_MISSING",
   });
 });

@@ -347,10 +347,8 @@ export class AgentTools {
   async #callPlain(use: ToolUse, key: string): Promise<EffectOutcome<unknown>> {
     this.#environment.beginsWork();
     await this.#environment.goesOutside();
-    return inToolSpan(
-      use.name,
-      () => this.#execute(use, { ...this.#context(), key, attempt: 1 }),
-      (ended) => (ended.status === "failed" ? ended.error.code : undefined),
+    return inToolSpan(use.name, use.input, () =>
+      this.#execute(use, { ...this.#context(), key, attempt: 1 }),
     );
   }
 

@@ -172,10 +172,8 @@ export class TurnEffects {
 
   async #runOnce(call: OnceCall, onSettled: OnSettled): Promise<EffectOutcome<unknown>> {
     const { lease } = this.#turn.environment;
-    const outcome = await inToolSpan(
-      call.name,
-      () => this.#once.run(call, { signal: lease }),
-      (ended) => (ended.status === "failed" ? ended.error.code : undefined),
+    const outcome = await inToolSpan(call.name, call.input, () =>
+      this.#once.run(call, { signal: lease }),
     );
     if (outcome.status === "stopped") throw new StoppedError();
     if (outcome.status === "approval_used") {
@@ -326,11 +324,7 @@ export async function readOutside(
   const step = turn.steps.next(`read:${call.name}`);
   const told = toldAt(step, call.view, turn);
   const read = (signal: AbortSignal) =>
-    inToolSpan(
-      call.name,
-      () => readOnce(turn, call, { path: step.path, signal }),
-      (ended) => (ended.status === "failed" ? ended.error.code : undefined),
-    );
+    inToolSpan(call.name, call.input, () => readOnce(turn, call, { path: step.path, signal }));
   const outcome = await told.around(
     step,
     call,

@@ -49,6 +49,8 @@ export interface TurnEnvironment {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly devMode: boolean;
+  /** Spans of OpenTelemetry hold prompts, answers, and what tools take and give. */
+  readonly spanTexts: boolean;
   readonly locale: string;
   readonly timeZone: string;
   readonly defaultLlm: Llm;

@@ -79,7 +79,8 @@ export class TurnRun {
       // A microtask later: the engine attaches readers before the first event.
       await Promise.resolve();
       const { turn, session, service, epoch: life, trace_parent: traceParent } = this.held;
-      const next = await inTurnSpan({ turn, session, service, life, traceParent }, () =>
+      const texts = environment.spanTexts;
+      const next = await inTurnSpan({ turn, session, service, life, traceParent, texts }, () =>
         this.#toTheEnd(),
       );
       environment.budgets?.ended(turn);
