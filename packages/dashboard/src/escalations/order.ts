@@ -4,7 +4,26 @@ import {
   type Escalation,
   type EscalationSeverity,
   type JsonObject,
+  type SuggestedAction,
 } from "dure/client";
+
+/** What the inbox shows below one heading. */
+export interface InboxGroup {
+  readonly severity: EscalationSeverity;
+  readonly items: readonly Escalation[];
+}
+
+/** Answers that all of them offer, and that want no words. Pure. */
+export function sharedActions(all: readonly Escalation[]): readonly SuggestedAction[] {
+  const [first, ...rest] = all;
+  return (first?.suggestedActions ?? []).filter(
+    ({ value, asks }) =>
+      asks !== "text" &&
+      rest.every(({ suggestedActions }) =>
+        suggestedActions.some((other) => other.value === value && other.asks !== "text"),
+      ),
+  );
+}
 
 /**
  * What waits, the gravest first, of these what the reader may approve, and then the longest waiting. Groups that are empty are left
@@ -14,7 +33,7 @@ import {
 export function groupsOf(
   all: readonly Escalation[],
   held: ReadonlyMap<string, EscalationSeverity> = new Map(),
-): readonly { readonly severity: EscalationSeverity; readonly items: readonly Escalation[] }[] {
+): readonly InboxGroup[] {
   const open = all
     .filter(({ status }) => status === "open")
     .toSorted((a, b) => isRefused(a) - isRefused(b) || a.createdAt - b.createdAt);
