@@ -71,7 +71,7 @@ export function EscalationsPage(): ReactNode {
             value={severity ?? ""}
             onChange={({ currentTarget }) => setSeverity(severityOf(currentTarget.value))}
             data={[
-              { value: "", label: text.escalations.allSeverities },
+              { value: "", label: text.escalations.severity },
               ...ESCALATION_SEVERITIES.toReversed().map((value) => ({
                 value,
                 label: text.escalations.severities[value],
@@ -79,7 +79,6 @@ export function EscalationsPage(): ReactNode {
             ]}
           />
         </div>
-        <p className="keys-hint soft small">{text.escalations.keysHint}</p>
         <Tabs.Panel value="waiting">
           <Waiting search={search.trim()} severity={severity} />
         </Tabs.Panel>

@@ -1,7 +1,7 @@
 import { Button, Checkbox } from "@mantine/core";
 import "@mantine/core/styles/Checkbox.css";
 import { useQueryClient } from "@tanstack/react-query";
-import type { Escalation, EscalationAnswer } from "dure/client";
+import type { Escalation, EscalationAnswer, SuggestedAction } from "dure/client";
 import { useEffect, useId, useRef, useState, type ReactNode } from "react";
 import { useParts } from "../app-parts.tsx";
 import { useLanguage, useText } from "../language.tsx";
@@ -12,7 +12,7 @@ import { useSide } from "../side.ts";
 import { whenOf } from "../when.ts";
 import { EscalationCard, type Holding } from "./escalation-card.tsx";
 import { EscalationTitle } from "./escalation-title.tsx";
-import { agentOf, sharedActions, type InboxGroup } from "./order.ts";
+import { agentOf, type InboxGroup } from "./order.ts";
 import { actionLabel } from "./words.ts";
 
 /**
@@ -148,8 +148,13 @@ function Row({
     <div className="inbox-row row tight" data-severity={escalation.severity} data-status={status}>
       {status === "open" && (
         <label className="inbox-mark" htmlFor={box}>
-          <span className="hidden-words">{text.escalations.mark({ title })}</span>
-          <Checkbox id={box} size="sm" checked={isMarked} onChange={onMark} />
+          <Checkbox
+            id={box}
+            size="sm"
+            checked={isMarked}
+            onChange={onMark}
+            aria-labelledby={`${box}-title`}
+          />
         </label>
       )}
       <button
@@ -161,7 +166,7 @@ function Row({
         onClick={onPick}
       >
         <span className="badge">{name}</span>
-        <span className="inbox-title">
+        <span className="inbox-title" id={`${box}-title`}>
           <EscalationTitle title={title} />
         </span>
         <span className="end meta">
@@ -234,6 +239,18 @@ function Bulk({
         </p>
       )}
     </div>
+  );
+}
+
+/** Answers that all of them offer, and that want no words. Pure. */
+function sharedActions(all: readonly Escalation[]): readonly SuggestedAction[] {
+  const [first, ...rest] = all;
+  return (first?.suggestedActions ?? []).filter(
+    ({ value, asks }) =>
+      asks !== "text" &&
+      rest.every(({ suggestedActions }) =>
+        suggestedActions.some((other) => other.value === value && other.asks !== "text"),
+      ),
   );
 }
 

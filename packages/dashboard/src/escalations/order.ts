@@ -4,25 +4,12 @@ import {
   type Escalation,
   type EscalationSeverity,
   type JsonObject,
-  type SuggestedAction,
 } from "dure/client";
 
 /** What the inbox shows below one heading. */
 export interface InboxGroup {
   readonly severity: EscalationSeverity;
   readonly items: readonly Escalation[];
-}
-
-/** Answers that all of them offer, and that want no words. Pure. */
-export function sharedActions(all: readonly Escalation[]): readonly SuggestedAction[] {
-  const [first, ...rest] = all;
-  return (first?.suggestedActions ?? []).filter(
-    ({ value, asks }) =>
-      asks !== "text" &&
-      rest.every(({ suggestedActions }) =>
-        suggestedActions.some((other) => other.value === value && other.asks !== "text"),
-      ),
-  );
 }
 
 /**
