@@ -71,7 +71,6 @@ class ServerWatch {
   readonly #clock: Clock;
   readonly #listeners = new Set<() => void>();
   #watched = AT_FIRST;
-  #mistake: string | undefined;
   /** Ends the pause between two questions. */
   #nap = new AbortController();
 
@@ -123,23 +122,23 @@ class ServerWatch {
   }
 
   async #look(signal: AbortSignal): Promise<void> {
-    const answer = await this.#asks(signal);
+    const [answer, mistake] = await this.#asks(signal);
     if (signal.aborted) return;
 
     const before = this.#watched.standing;
-    const mistake = answer === "well" ? this.#mistake : undefined;
     this.#change({ ...watchedAfter(this.#watched, answer, this.#clock.monotonic()), mistake });
     if (before === "gone" && answer !== "none") await this.lookForRelease();
   }
 
   /** A server that does not say in time how its database is may still live. */
-  async #asks(signal: AbortSignal): Promise<ServerAnswer> {
+  async #asks(signal: AbortSignal): Promise<[answer: ServerAnswer, mistake?: string | undefined]> {
     const ready = await ask("/readyz", signal);
-    const mistake = ready?.checks?.files?.detail;
-    this.#mistake = typeof mistake === "string" ? mistake : undefined;
-    if (ready) return ready.checks?.database?.ok === false ? "starved" : "well";
+    if (ready) {
+      const { database, files } = ready.checks ?? {};
+      return [database?.ok === false ? "starved" : "well", files && String(files.detail)];
+    }
 
-    return (await ask("/healthz", signal)) === undefined ? "none" : "starved";
+    return [(await ask("/healthz", signal)) === undefined ? "none" : "starved"];
   }
 
   /** A hidden page rests until it is looked at. */

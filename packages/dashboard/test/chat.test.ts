@@ -415,7 +415,7 @@ describe("the panel", () => {
     await page.getByText("OPENAI_API_KEY 값을 확인하고").waitFor();
     const words = page.getByText("Incorrect API key provided");
     expect(await words.isVisible()).toBe(false);
-    await page.getByText("제공자가 보낸 글").click();
+    await page.getByRole("log").locator("summary").click();
     await words.waitFor();
     expect(await violations(page)).toEqual([]);
     await page.getByRole("button", { name: "다시 보내기" }).click();

@@ -44,9 +44,14 @@ async function emptyInbox(): Promise<void> {
   for (const { id } of items) await server.team.inbox.dismiss(id, boss);
 }
 
+/** Opens one of the list. */
+function pick(page: Page, title: string): Promise<void> {
+  return page.locator(".inbox-row button").filter({ hasText: title }).click();
+}
+
 /** Headings of the groups and titles in them, from top to bottom. */
 function outline(page: Page): Promise<string[]> {
-  return page.locator('[role="tabpanel"]').locator("h2, .escalation-question").allTextContents();
+  return page.locator('[role="tabpanel"]').locator("h2, .inbox-title").allTextContents();
 }
 
 async function expectWellMade({ page, complaints }: OpenedPage): Promise<void> {
@@ -108,6 +113,7 @@ test(
         "낮음 1건",
         "가끔 보면 되는 일",
       ]);
+    await pick(page, "api: 세 번 고쳤지만 테스트가 실패해요");
     const card = page.getByRole("article", { name: "통과 조건을 계속 못 맞춰요" });
     const words = await card.innerText();
     for (const part of [
@@ -125,6 +131,7 @@ test(
       expect(words).toContain(part);
     }
     expect(words).not.toMatch(/[{}[\]"]|run_1/); // no raw JSON, no ids
+    await pick(page, "계정이 막혔어요");
     const account = page.getByRole("article", { name: "계정을 쓸 수 없어요" });
     expect(await account.innerText()).not.toContain("web:general"); // the link leads there
     await expectWellMade(opened);
@@ -263,26 +270,23 @@ test(
     await server.raise({ title: "기한이 있는 일", expiresMs: 3_000 });
     await using opened = await open();
     const { page } = opened;
-    await page.getByText("다른 곳에서 답할 일").waitFor();
+    await page.locator(".inbox-title", { hasText: "다른 곳에서 답할 일" }).waitFor();
 
     await server.team.inbox.answer(answered, { value: "yes" }, boss);
-    await page.getByText("다른 곳에서 답할 일").waitFor({ state: "detached" });
     await page
-      .getByRole("listitem")
-      .filter({ hasText: "닫을 일" })
-      .getByRole("button", { name: "정하지 않고 닫기" })
-      .click();
+      .locator(".inbox-title", { hasText: "다른 곳에서 답할 일" })
+      .waitFor({ state: "detached" });
+    await pick(page, "닫을 일");
+    await page.getByRole("button", { name: "정하지 않고 닫기" }).click();
     await page.getByText("기다리는 요청이 없어요.").waitFor(); // the third one's time has passed
     await page.getByRole("tab", { name: "지난 것" }).click();
 
+    await pick(page, "다른 곳에서 답할 일");
     await page.getByText(/^그렇게 해요 · 서연 · /).waitFor();
-    const words = (title: string): Promise<string> =>
-      page
-        .getByRole("listitem")
-        .filter({ hasText: title })
-        .locator(".escalation-answer")
-        .first()
-        .innerText();
+    const words = async (title: string): Promise<string> => {
+      await pick(page, title);
+      return page.locator(".escalation-answer").innerText();
+    };
     expect(await words("닫을 일")).toMatch(/^정하지 않고 닫았어요 · /);
     expect(await words("기한이 있는 일")).toMatch(/^기한이 지났어요 · 시스템 · /);
     await expectWellMade(opened);
@@ -303,7 +307,7 @@ test(
     });
     await using opened = await open();
     const { page } = opened;
-    await page.getByText("둘이 함께 답할 일").waitFor();
+    await page.locator(".inbox-title", { hasText: "둘이 함께 답할 일" }).waitFor();
     await page.route("**/v1/escalations/*/answer", async (route) => {
       await server.team.inbox.answer(id, { value: "no" }, boss).catch(() => {});
       await route.continue();
@@ -330,7 +334,8 @@ test(
     await server.raise({ ...TEST_FAILURE, source: {}, severity: "low", title: "여기에 답해요" });
     await using opened = await open();
     const { page } = opened;
-    const card = page.getByRole("listitem").filter({ hasText: "여기에 답해요" });
+    await pick(page, "여기에 답해요");
+    const card = page.getByRole("article");
     await card.getByRole("button", { name: "다시 시도…" }).click();
     const note = card.getByRole("textbox");
     await note.pressSequentially("시계를 ");
@@ -366,7 +371,8 @@ test(
     await server.raise({ title: "그대로인 일" });
     await using opened = await open();
     const { page } = opened;
-    const card = page.getByRole("listitem").filter({ hasText: "점점 급해지는 일" });
+    await pick(page, "점점 급해지는 일");
+    const card = page.getByRole("article");
     await card.getByRole("button", { name: "다시 시도…" }).click();
     const note = card.getByRole("textbox");
     await note.pressSequentially("시계를 ");
@@ -425,7 +431,7 @@ test(
 
     await page.getByText(/^그렇게 해요 · 하늘 · /).waitFor();
     await page.getByRole("textbox", { name: "확인 요청 찾기" }).fill("하늘");
-    await expect.poll(() => page.getByRole("article").count()).toBe(1);
+    await expect.poll(() => page.locator(".inbox-row").count()).toBe(1);
   },
 );
 
@@ -441,20 +447,62 @@ test(
     await using opened = await open();
     const { page } = opened;
     await page.getByText("알림 129", { exact: true }).waitFor();
-    await expect.poll(() => page.getByRole("article").count()).toBe(101);
-    expect((await outline(page)).slice(0, 3)).toEqual(["긴급 1건", "묻힌 급한 일", "보통 100+건"]);
+    await expect.poll(() => page.locator(".inbox-row").count()).toBe(101);
+    expect((await outline(page)).slice(0, 3)).toEqual(["긴급 1건", "묻힌 급한 일", "보통 130건"]);
     await page.getByRole("textbox", { name: "확인 요청 찾기" }).fill('주문-3"'); // not on this page: the next one is read by itself
 
     await expect.poll(() => outline(page)).toEqual(["보통 1건", "알림 3"]);
     await page.getByRole("textbox", { name: "확인 요청 찾기" }).fill("");
     await page.getByText("알림 0", { exact: true }).waitFor();
-    await expect.poll(() => page.getByRole("article").count()).toBe(131);
+    await expect.poll(() => page.locator(".inbox-row").count()).toBe(131);
     await page.getByRole("textbox", { name: "확인 요청 찾기" }).fill("주문-77");
 
     await expect.poll(() => outline(page)).toEqual(["보통 1건", "알림 77"]);
     await page.getByRole("textbox", { name: "확인 요청 찾기" }).fill("없는 말");
     await page.getByText("“없는 말”에 맞는 요청이 없어요.").waitFor();
     expect(opened.complaints).toEqual([]);
+  },
+);
+
+test(
+  "by keys a person goes through the list, approves, rejects, and answers several at once",
+  { ...FULL, timeout: 90_000 },
+  async () => {
+    await emptyInbox();
+    const ids: string[] = [];
+    for (const title of ["첫째", "둘째", "셋째", "넷째"]) {
+      const suggestedActions = [
+        { value: "approve", label: "승인", style: "primary" as const },
+        { value: "reject", label: "거절" },
+      ];
+      ids.push(await server.raise({ title, type: "decision", suggestedActions }));
+    }
+    await using opened = await open();
+    const { page } = opened;
+    const active = (): Promise<string | null> =>
+      page.locator(".inbox-row [data-active] .inbox-title").textContent();
+    await expect.poll(() => outline(page)).toEqual(["보통 4건", "첫째", "둘째", "셋째", "넷째"]);
+
+    await page.keyboard.press("j");
+    await expect.poll(active).toBe("둘째");
+    await page.keyboard.press("a");
+    await expect.poll(() => outline(page)).toEqual(["보통 3건", "첫째", "셋째", "넷째"]);
+    await expect.poll(active).toBe("셋째");
+    await page.keyboard.press("k");
+    await page.keyboard.press("r");
+    await expect.poll(() => outline(page)).toEqual(["보통 2건", "셋째", "넷째"]);
+    await page.keyboard.press("x");
+    await page.keyboard.press("j");
+    await page.keyboard.press("x");
+    await page.getByText("2건 표시함").waitFor();
+    await expectWellMade(opened);
+    await page.locator(".inbox-bulk").getByRole("button", { name: "승인" }).click();
+    await page.getByText("기다리는 요청이 없어요.").waitFor();
+
+    const ended = await Promise.all(ids.map((id) => server.team.inbox.get(id, boss)));
+    expect(ended.map(({ resolution }) => resolution?.value)).toEqual([
+      ...["reject", "approve", "approve", "approve"],
+    ]);
   },
 );
 

@@ -279,7 +279,7 @@ function ToneNote({ tone, error }: { tone: Tone; error: Done["error"] }): ReactN
       </p>
       {details !== undefined && code.startsWith("MODEL_") && (
         <details className="more small">
-          <summary>{text.chat.exactWords}</summary>
+          <summary>{text.chat.details}</summary>
           <p className="verbatim">{message}</p>
         </details>
       )}

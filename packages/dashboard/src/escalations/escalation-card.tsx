@@ -428,6 +428,7 @@ function Choices({
         <Button
           key={action.value}
           data-value={action.value}
+          data-key={keyOf(action)}
           size="sm"
           {...lookOf(action)}
           {...isBusy(action.value)}
@@ -440,6 +441,7 @@ function Choices({
         <Button
           size="sm"
           variant="subtle"
+          data-key="e"
           disabled={running !== undefined}
           onClick={() => onChange(changing)}
         >
@@ -453,6 +455,12 @@ function Choices({
       )}
     </div>
   );
+}
+
+/** The key of the inbox that presses it. Pure. */
+function keyOf({ value, style }: SuggestedAction): "a" | "r" | undefined {
+  if (value === "reject" || style === "danger") return "r";
+  return value === "approve" || style === "primary" ? "a" : undefined;
 }
 
 function lookOf({ style }: SuggestedAction): { variant: string; color?: string } {

@@ -1,21 +1,21 @@
-import { Button, Tabs, TextInput } from "@mantine/core";
+import { Button, NativeSelect, Tabs, TextInput } from "@mantine/core";
 import { IconChecks, IconSearch } from "@tabler/icons-react";
-import { useQueryClient, type UseInfiniteQueryResult } from "@tanstack/react-query";
+import type { UseInfiniteQueryResult } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useCallback, useEffect, useRef, useState, type ReactNode } from "react";
-import type {
-  Escalation,
-  EscalationAnswer,
-  EscalationSeverity,
-  EscalationStatus,
+import {
+  ESCALATION_SEVERITIES,
+  type Escalation,
+  type EscalationSeverity,
+  type EscalationStatus,
 } from "dure/client";
-import { useParts } from "../app-parts.tsx";
 import { useText } from "../language.tsx";
 import { NoticeButton } from "../shell/notice-button.tsx";
 import { Problem } from "../problem.tsx";
-import { EscalationCard, type Holding } from "./escalation-card.tsx";
+import type { Holding } from "./escalation-card.tsx";
+import { InboxRows } from "./inbox-rows.tsx";
 import { readInboxTab } from "./inbox-tab.ts";
-import { closedOf, groupsOf } from "./order.ts";
+import { closedOf, groupsOf, type InboxGroup } from "./order.ts";
 import { usePageTitle } from "../whole-page.tsx";
 import { usePages, type NewsOf, useNews } from "../asked.ts";
 
@@ -30,12 +30,13 @@ export function EscalationsPage(): ReactNode {
   const navigate = useNavigate();
   const { tab = "waiting" } = useSearch({ from: "/escalations" });
   const [search, setSearch] = useState("");
+  const [severity, setSeverity] = useState<EscalationSeverity>();
   usePageTitle(text.escalations.pageTitle);
 
   useNews(NEWS);
 
   return (
-    <div className="inbox page narrow">
+    <div className="inbox page">
       <header>
         <h1>{text.escalations.pageTitle}</h1>
         <p className="soft">{text.escalations.lead}</p>
@@ -56,28 +57,46 @@ export function EscalationsPage(): ReactNode {
           <Tabs.Tab value="waiting">{text.escalations.tabs.waiting}</Tabs.Tab>
           <Tabs.Tab value="history">{text.escalations.tabs.history}</Tabs.Tab>
         </Tabs.List>
-        <TextInput
-          className="inbox-search"
-          value={search}
-          onChange={(event) => setSearch(event.currentTarget.value)}
-          placeholder={text.escalations.search}
-          aria-label={text.escalations.search}
-          leftSection={<IconSearch size={15} />}
-        />
+        <div className="inbox-search toolbar" role="search">
+          <TextInput
+            className="grow"
+            value={search}
+            onChange={(event) => setSearch(event.currentTarget.value)}
+            placeholder={text.escalations.search}
+            aria-label={text.escalations.search}
+            leftSection={<IconSearch size={15} />}
+          />
+          <NativeSelect
+            aria-label={text.escalations.severity}
+            value={severity ?? ""}
+            onChange={({ currentTarget }) => setSeverity(severityOf(currentTarget.value))}
+            data={[
+              { value: "", label: text.escalations.severity },
+              ...ESCALATION_SEVERITIES.toReversed().map((value) => ({
+                value,
+                label: text.escalations.severities[value],
+              })),
+            ]}
+          />
+        </div>
         <Tabs.Panel value="waiting">
-          <Waiting search={search.trim()} />
+          <Waiting search={search.trim()} severity={severity} />
         </Tabs.Panel>
         <Tabs.Panel value="history">
-          <History search={search.trim()} />
+          <History search={search.trim()} severity={severity} />
         </Tabs.Panel>
       </Tabs>
     </div>
   );
 }
 
-function Waiting({ search }: { search: string }): ReactNode {
+function severityOf(value: string): EscalationSeverity | undefined {
+  return ESCALATION_SEVERITIES.find((one) => one === value);
+}
+
+function Waiting({ search, severity }: { search: string } & InboxFilter): ReactNode {
   const text = useText();
-  const inbox = useInbox("open");
+  const inbox = useInbox("open", severity);
   const [held, setHeld] = useState<ReadonlyMap<string, EscalationSeverity>>(new Map());
   const leaving = useRef(new Map<string, ReturnType<typeof setTimeout>>());
 
@@ -94,34 +113,34 @@ function Waiting({ search }: { search: string }): ReactNode {
     );
   }, []);
 
-  const groups = groupsOf(matching(inbox.data, search), held);
+  const groups = groupsOf(matching(inbox.data?.items, search), held);
   useReadOn(inbox, search !== "" && groups.length === 0);
+  const countOf = ({ severity, items }: InboxGroup): number =>
+    search === "" ? (inbox.data?.counts?.[severity] ?? items.length) : items.length;
 
   return (
     <Loaded inbox={inbox}>
       {groups.length === 0 && !inbox.hasNextPage && (
         <Empty search={search} words={text.escalations.empty} hint={text.escalations.emptyHint} />
       )}
-      {groups.map(({ severity, items }) => (
-        <section key={severity}>
-          <h2 className="panel-title small soft strong">
-            {text.escalations.group({
-              severity: text.escalations.severities[severity],
-              count:
-                inbox.hasNextPage && !GRAVE.includes(severity) ? `${items.length}+` : items.length,
-            })}
-          </h2>
-          <Cards all={items} onHold={hold} />
-        </section>
-      ))}
+      <InboxRows
+        groups={groups}
+        titleOf={(group) =>
+          text.escalations.group({
+            severity: text.escalations.severities[group.severity],
+            count: countOf(group),
+          })
+        }
+        onHold={hold}
+      />
     </Loaded>
   );
 }
 
-function History({ search }: { search: string }): ReactNode {
+function History({ search, severity }: { search: string } & InboxFilter): ReactNode {
   const text = useText();
-  const inbox = useInbox(undefined);
-  const closed = closedOf(matching(inbox.data, search));
+  const inbox = useInbox(undefined, severity);
+  const closed = closedOf(matching(inbox.data?.items, search));
   useReadOn(inbox, closed.length === 0);
 
   return (
@@ -129,7 +148,7 @@ function History({ search }: { search: string }): ReactNode {
       {closed.length === 0 && !inbox.hasNextPage && (
         <Empty search={search} words={text.escalations.emptyHistory} />
       )}
-      <Cards all={closed} />
+      <InboxRows groups={[{ severity: "low", items: closed }]} titleOf={() => undefined} />
     </Loaded>
   );
 }
@@ -138,7 +157,7 @@ function Loaded({
   inbox,
   children,
 }: {
-  inbox: UseInfiniteQueryResult<readonly Escalation[]>;
+  inbox: UseInfiniteQueryResult<Inbox>;
   children: ReactNode;
 }): ReactNode {
   const text = useText();
@@ -178,56 +197,44 @@ function Empty({
   );
 }
 
-function Cards({ all, onHold }: { all: readonly Escalation[]; onHold?: Holding }): ReactNode {
-  const { client } = useParts();
-  const queries = useQueryClient();
-
-  const decide = async (deed: Promise<unknown>): Promise<void> => {
-    const read = (): Promise<void> => queries.invalidateQueries({ queryKey: ["escalations"] });
-    await deed.catch((error: unknown) => {
-      void read(); // why it was refused is said at once
-      throw error;
-    });
-
-    await read();
-  };
-
-  return (
-    <ul className="stack loose">
-      {all.map((one) => (
-        <li key={one.id}>
-          <EscalationCard
-            escalation={one}
-            place="inbox"
-            onAnswer={(answer: EscalationAnswer) => decide(client.answerEscalation(one.id, answer))}
-            onDismiss={() => decide(client.dismissEscalation(one.id))}
-            onHold={onHold}
-          />
-        </li>
-      ))}
-    </ul>
-  );
-}
-
-function useInbox(status: EscalationStatus | undefined) {
+/** Each page with those of it that count most; the first one says how many there are. */
+function useInbox(status: EscalationStatus | undefined, severity: EscalationSeverity | undefined) {
   return usePages(
-    ["escalations", "inbox", status],
+    ["escalations", "inbox", status, severity],
     async (client, cursor, signal) => {
-      const page = await client.escalations({ status, limit: PAGE, cursor }, { signal });
-      if (status !== "open" || cursor !== undefined || page.nextCursor === null) return page;
+      const isFirst = cursor === undefined;
+      const count = isFirst && status === "open" ? "true" : undefined;
+      const page = await client.escalations(
+        { status, severity, limit: PAGE, cursor, count },
+        { signal },
+      );
+      if (count === undefined || severity !== undefined || page.nextCursor === null) return page;
 
       const grave = await Promise.all(
-        GRAVE.map((severity) => client.escalations({ status, severity, limit: PAGE }, { signal })),
+        GRAVE.map((one) => client.escalations({ status, severity: one, limit: PAGE }, { signal })),
       );
 
       return { ...page, items: [...page.items, ...grave.flatMap(({ items }) => items)] };
     },
     {
-      select: ({ pages }): readonly Escalation[] => [
-        ...new Map(pages.flatMap(({ items }) => items).map((one) => [one.id, one])).values(),
-      ],
+      select: ({ pages }): Inbox => ({
+        items: [
+          ...new Map(pages.flatMap(({ items }) => items).map((one) => [one.id, one])).values(),
+        ],
+        counts: pages[0]?.counts,
+      }),
     },
   );
+}
+
+interface Inbox {
+  readonly items: readonly Escalation[];
+  /** Of all pages; undefined where it was not asked for. */
+  readonly counts: { readonly [Severity in EscalationSeverity]?: number | undefined } | undefined;
+}
+
+interface InboxFilter {
+  readonly severity: EscalationSeverity | undefined;
 }
 
 /**

@@ -6,6 +6,12 @@ import {
   type JsonObject,
 } from "dure/client";
 
+/** What the inbox shows below one heading. */
+export interface InboxGroup {
+  readonly severity: EscalationSeverity;
+  readonly items: readonly Escalation[];
+}
+
 /**
  * What waits, the gravest first, of these what the reader may approve, and then the longest waiting. Groups that are empty are left
  * out. `held`, by id: a person is at it, or writes an answer to it, so it stays in the group that
@@ -14,7 +20,7 @@ import {
 export function groupsOf(
   all: readonly Escalation[],
   held: ReadonlyMap<string, EscalationSeverity> = new Map(),
-): readonly { readonly severity: EscalationSeverity; readonly items: readonly Escalation[] }[] {
+): readonly InboxGroup[] {
   const open = all
     .filter(({ status }) => status === "open")
     .toSorted((a, b) => isRefused(a) - isRefused(b) || a.createdAt - b.createdAt);

@@ -134,6 +134,8 @@ function KeyList({ onClose }: { onClose: () => void }): ReactNode {
     ["@", words.mention],
     ["↑ ↓", words.move],
     ["J K", words.messages],
+    ["X", words.mark],
+    ["A R E", words.decide],
     ["R", words.reply],
     ["T", words.thread],
     ["Esc", words.leave],

@@ -1,5 +1,5 @@
 import { ActionIcon, Button, Loader, CloseButton } from "@mantine/core";
-import { IconAlertTriangle, IconMenu2, IconPlugConnectedX } from "@tabler/icons-react";
+import { IconMenu2, IconPlugConnectedX } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { Outlet, useRouter } from "@tanstack/react-router";
 import { DureError, systemClock, type Me } from "dure/client";
@@ -195,10 +195,7 @@ function ServerBanner(): ReactNode {
     <div className="server-banner" role="status">
       {mistake !== undefined && (
         <p data-tone="gone">
-          <IconAlertTriangle size={17} aria-hidden />
-          <span>
-            <strong>{words.mistake}</strong> <code className="verbatim">{mistake}</code>
-          </span>
+          {words.mistake} {mistake}
         </p>
       )}
       {(standing === "gone" || standing === "starved") && (

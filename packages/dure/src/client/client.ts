@@ -31,6 +31,7 @@ import type {
   EscalationAnswer,
   EscalationAnswered,
   EscalationsFilter,
+  EscalationsPage,
 } from "../wire/escalations.ts";
 import type { Uploaded } from "../wire/files.ts";
 import type { LoginLink } from "../wire/login.ts";
@@ -287,7 +288,7 @@ export class DureClient {
   escalations(
     filter: EscalationsFilter = {},
     options: CallOptions = {},
-  ): Promise<Page<Escalation>> {
+  ): Promise<Page<Escalation> & Pick<EscalationsPage, "counts">> {
     return this.#http.get(`/v1/escalations${queryOf({ ...filter })}`, options);
   }
 

@@ -360,6 +360,8 @@ test("the list is filtered by everything that it shows, and read in pages withou
       ].map(count),
     ),
   ).toEqual([3, 4, 7, 0, 0, 0, 0, 0, 0]);
+  expect(await world.inbox.count({ tenant: "" })).toEqual({ critical: 3, high: 4 });
+  expect(await world.inbox.count({ tenant: "", run: "run_1" })).toEqual({ critical: 3 });
   await expect(world.inbox.list({ tenant: "", cursor: "nonsense" })).rejects.toMatchObject({
     code: "CURSOR_INVALID",
   });

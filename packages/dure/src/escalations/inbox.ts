@@ -88,6 +88,8 @@ export interface EscalationFilter {
 /** One page of the inbox. */
 export type EscalationPage = RowPage<Escalation>;
 
+export type SeverityCounts = Readonly<Partial<Record<EscalationSeverity, number>>>;
+
 /** Which escalations a listener wants; every member that is given must fit. */
 export interface EscalationMatch {
   readonly type?: EscalationType | undefined;
@@ -286,28 +288,23 @@ export class Inbox {
    */
   async list(filter: EscalationFilter): Promise<EscalationPage> {
     const limit = Math.min(filter.limit ?? 50, MAX_PAGE);
-    const { tenant, status, severity, type, run, port, job, room, session } = filter;
     const before = readCursor(filter.cursor, CURSOR) ?? [null, null];
 
-    const rows = await this.#database.query<EscalationRow>(LIST, [
-      tenant,
-      status ?? null,
-      severity ?? null,
-      type ?? null,
-      run ?? null,
-      port ?? null,
-      job ?? null,
-      room ?? null,
-      session ?? null,
-      ...before,
-      limit + 1,
-      filter.knownTo?.tenant ?? null,
-      filter.knownTo?.person ?? null,
-    ]);
+    const values = [...valuesOf(filter), ...before, limit + 1];
+    const rows = await this.#database.query<EscalationRow>(LIST, values);
 
     const { items, nextCursor } = pageOf(rows, limit, (row) => [row.created_us, row.id]);
 
     return { items: items.map((row) => escalationOf(row, this.#locale)), nextCursor };
+  }
+
+  /** How many the same filter finds on all its pages, by severity; without those that are none. */
+  async count(filter: EscalationFilter): Promise<SeverityCounts> {
+    const rows = await this.#database.query<{ severity: EscalationSeverity; count: number }>(
+      COUNT,
+      valuesOf(filter),
+    );
+    return Object.fromEntries(rows.map(({ severity, count }) => [severity, count]));
   }
 
   /** After the commit of `raise`: the routers look at once. */
@@ -673,12 +670,14 @@ const TAKE_EXPIRED = {
     where id = $1 and status = 'open' and expires_at < clock_timestamp()
     for update skip locked`,
 };
-const LIST = {
-  name: "escalation.list",
-  text: `
-    select ${COLUMNS}
-    from dure.escalations e
-    where (
+function valuesOf(filter: EscalationFilter): readonly (string | null)[] {
+  const { tenant, status, severity, type, run, port, job, room, session, knownTo } = filter;
+  const given = [status, severity, type, run, port, job, room, session];
+  return [tenant, ...given, knownTo?.tenant, knownTo?.person].map((value) => value ?? null);
+}
+
+/** What a filter lets through; `$1` to `$11`. */
+const MATCHES = `(
       $1::text is null
       or tenant = $1
     )
@@ -719,20 +718,34 @@ const LIST = {
       or ($9 is null and (status <> 'open' or context->>'by' is distinct from 'person'))
     )
     and (
-      $10::bigint is null
-      or (created_at, id) < (
-        to_timestamp(0) + $10::bigint * interval '1 microsecond',
-        $11::text
-      )
-    )
-    and (
-      $13::text is null
+      $10::text is null
       or (
-        dure.may_know_place(room, $13, $14::text)
-        and dure.may_know_session(session_id, $13, $14)
-        and dure.may_know_job(job, $13, $14)
+        dure.may_know_place(room, $10, $11::text)
+        and dure.may_know_session(session_id, $10, $11)
+        and dure.may_know_job(job, $10, $11)
+      )
+    )`;
+const LIST = {
+  name: "escalation.list",
+  text: `
+    select ${COLUMNS}
+    from dure.escalations e
+    where ${MATCHES}
+    and (
+      $12::bigint is null
+      or (created_at, id) < (
+        to_timestamp(0) + $12::bigint * interval '1 microsecond',
+        $13::text
       )
     )
     order by created_at desc, id desc
-    limit $12`,
+    limit $14`,
+};
+const COUNT = {
+  name: "escalation.count",
+  text: `
+    select severity, count(*)::integer as count
+    from dure.escalations e
+    where ${MATCHES}
+    group by severity`,
 };

@@ -33,6 +33,7 @@ class TestInbox implements EscalationInbox {
     this.filters.push(filter);
     return { items: [open], nextCursor: "1.escalation_1" };
   };
+  readonly count: EscalationInbox["count"] = async () => ({ medium: 10_000 });
   readonly get: EscalationInbox["get"] = async (id) => {
     if (id !== open.id) {
       throw new DureError("ESCALATION_UNKNOWN", `There is no escalation ${id}.`, {
@@ -114,6 +115,16 @@ test("the inbox is listed in the spelling of the wire, and the context keeps its
       cursor: "9.x",
     },
   ]);
+});
+
+test("how many there are on all pages is said where it is asked for", async () => {
+  await using server = await startTestServer({ inbox: new TestInbox() });
+  const countsOf = async (query: string): Promise<unknown> =>
+    ((await (await server.fetch(`/v1/escalations${query}`)).json()) as { counts?: object }).counts;
+
+  expect(await countsOf("?count=true")).toEqual({ medium: 10_000 });
+  expect(await countsOf("")).toBeUndefined();
+  expect(await countsOf("?count=false")).toBeUndefined();
 });
 
 test("who may only chat reads what is decided of a call by its tool's name, not with what", async () => {

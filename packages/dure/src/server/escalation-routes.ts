@@ -23,7 +23,7 @@ import {
 } from "../wire/escalations.ts";
 
 /** What the routes need of the inbox. */
-export type EscalationInbox = Pick<Inbox, "list" | "get" | "answer" | "dismiss">;
+export type EscalationInbox = Pick<Inbox, "list" | "count" | "get" | "answer" | "dismiss">;
 
 /** Of a caller that may decide nothing no deed begins. */
 function decided(request: FastifyRequest): { what: string; subject: string } | undefined {
@@ -67,14 +67,16 @@ function listEscalations(app: RouteApp, { inbox, members }: InboxLook): void {
       },
     },
     async (request) => {
-      const { session, ...filter } = request.query;
-      const { items, nextCursor } = await inbox.list({
-        ...filter,
+      const { session, count, ...asked } = request.query;
+      const filter = {
+        ...asked,
         tenant: viewOf(request),
         knownTo: members.listedFor(request.principal!),
         session: keyOfSession(request, session),
-      });
-      return { items: items.map((item) => jsonOf(item, request)), next_cursor: nextCursor };
+      };
+      const { items, nextCursor } = await inbox.list(filter);
+      const counts = count === "true" ? await inbox.count(filter) : undefined;
+      return { items: items.map((item) => jsonOf(item, request)), next_cursor: nextCursor, counts };
     },
   );
 }

@@ -30,6 +30,9 @@ export const EscalationsQuery = z.object({
   session: id.optional(),
   limit: z.coerce.number().int().min(1).max(200).default(50),
   cursor: z.string().max(200).optional(),
+  count: z.enum(["true", "false"]).optional().meta({
+    description: "`true`: the answer says how many there are on all pages, by severity.",
+  }),
 });
 
 const note = z.string().max(MAX_NOTE).optional();
@@ -153,7 +156,17 @@ export const EscalationJson = z
   .meta({ id: "Escalation", description: "A recorded request for a decision." });
 export type EscalationJson = z.output<typeof EscalationJson>;
 
-export const EscalationsAnswer = pageOf(EscalationJson);
+export const EscalationsAnswer = pageOf(EscalationJson).extend({
+  counts: z
+    .object({
+      critical: z.number().int().optional(),
+      high: z.number().int().optional(),
+      medium: z.number().int().optional(),
+      low: z.number().int().optional(),
+    })
+    .optional()
+    .meta({ description: "How many there are on all pages, where `count` asked for it." }),
+});
 
 export const AnsweredJson = z.object({
   turn_id: z.string().nullable().meta({ description: "The turn that goes on, if one does." }),
@@ -168,6 +181,8 @@ export type Escalation = FromWire<EscalationJson>;
 export type EscalationAnswer = FromWire<z.output<typeof EscalationAnswerBody>>;
 /** The escalation after its answer. */
 export type EscalationAnswered = FromWire<z.output<typeof AnsweredJson>>;
+/** A page, with the counts that were asked for. */
+export type EscalationsPage = FromWire<z.output<typeof EscalationsAnswer>>;
 /**
  * Which escalations are wanted, newest first. All given members must fit. `limit` is 1–200, by
  * default 50.
