@@ -28,9 +28,9 @@ export interface Structure {
 
 /** A little above what the tree has; each of them is lowered when the tree allows it. */
 const LIMITS: Structure = {
-  lines: 252_300,
-  dashboardLines: 30_420,
-  styleLines: 3_140,
+  lines: 252_900,
+  dashboardLines: 30_850,
+  styleLines: 3_160,
   scriptLines: 9_770,
   oneImporterPercent: 30.2,
   oneUserPercent: 47.8,
