@@ -506,7 +506,8 @@ begin
     done_seq = (p->>'done_seq')::integer, finished_at = clock_timestamp()
   where id = v_turn
     and epoch = v_epoch
-    and status not in ('queued', 'done')
+    and status <> 'queued'
+    and status <> 'done'
     and (stop is null or (p->>'stopped')::boolean)
   returning * into t;
   if not found then

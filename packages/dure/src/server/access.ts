@@ -116,24 +116,26 @@ export function decideOrigin(
   const isAmbient = proof === "cookie" || proof === "none";
   if (!unsafe && !isAmbient) return { allowed: true };
   const isOther = secFetchSite === "cross-site" || secFetchSite === "same-site";
-  if (proof === "bearer" && (!isOther || corsOrigins.some((listed) => listed === origin))) {
-    return { allowed: true };
-  }
+  const isListed = corsOrigins.some((listed) => listed === origin);
+  if (proof === "bearer" && (!isOther || isListed)) return { allowed: true };
 
   if (origin !== undefined && !isSameOrigin(origin, host)) {
     return { allowed: false, because: `a page of ${origin} sent it` };
   }
   if (isOther) return { allowed: false, because: "a page of another origin sent it" };
 
-  const isOwnPage = origin !== undefined || secFetchSite === "same-origin";
-
-  if (unsafe && needsOwnPage(proof, method) && !isOwnPage) {
+  if (unsafe && needsOwnPage(proof, method) && !isOwnPage(request)) {
     const how = proof === "cookie" ? "with a cookie" : "without a token";
     const because = `it comes ${how}, and nothing says that dure's own page sent it`;
     return { allowed: false, because };
   }
 
   return { allowed: true };
+}
+
+/** Whether the browser says that dure's own page sent it; asked once no other page has. Pure. */
+function isOwnPage({ origin, secFetchSite }: Origins): boolean {
+  return origin !== undefined || secFetchSite === "same-origin";
 }
 
 /** Whether a browser must say that dure's own page has sent an unsafe request. Pure. */

@@ -271,9 +271,11 @@ export class TestConversations implements Conversations {
         ...onlyDefined({ caller: options.caller, signal: options.signal }),
       });
 
+    const sessionId = accepted.then((turn) => turn.sessionId);
+    sessionId.catch(() => {});
     return {
       turnId: accepted.then(({ turnId }) => turnId),
-      sessionId: accepted.then(({ sessionId }) => sessionId),
+      sessionId,
       done: accepted.then(async ({ turnId }) => {
         for await (const { event } of read(turnId)) if (event.type === "DONE") return event.data;
         throw new Error(`turn ${turnId} ended without DONE`);

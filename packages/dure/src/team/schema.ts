@@ -26,7 +26,7 @@ import { DURE_VERSION } from "./version.ts";
  */
 export const SCHEMA: Schema = {
   version: DURE_VERSION,
-  number: 9,
+  number: 10,
   // Raised by a release that takes away what older ones use.
   oldest: 0,
   migrations: MIGRATIONS,

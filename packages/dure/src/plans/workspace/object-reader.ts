@@ -44,7 +44,7 @@ export class ObjectReader {
     });
   }
 
-  /** One question. Whoever gives up in the middle leaves a git that cannot be asked again. */
+  /** One question. Who gives up in the middle leaves a git that cannot be asked again. */
   async #ask<T>(
     signal: AbortSignal | undefined,
     question: (session: GitSession) => Promise<T>,

@@ -188,7 +188,7 @@ test("one git answers what is there, what came later, where a ref moved to, and 
   expect(await Promise.all([text(second), text(first)])).toEqual(["", "line\nwithout an end"]);
 });
 
-test("whoever gives up on a question leaves the reader to the others", async () => {
+test("a question that is given up leaves the reader to the others", async () => {
   const store = await emptyStore();
   const reader = new ObjectReader(store.git, { cwd: store.folder, gitDir: store.folder });
   await using pack = new PackWriter(store);
