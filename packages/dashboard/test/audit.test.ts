@@ -1,6 +1,7 @@
 import { FULL } from "../../dure/src/kernel/test-tiers.ts";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { AUDIT_WORDS } from "words:later/audit";
 import { deedOf, endOf, pageOf, whoOf } from "../src/audit/words.ts";
 import { TEXTS } from "./texts.ts";
 import {
@@ -45,11 +46,9 @@ async function expectWellMade({ page, complaints }: OpenedPage): Promise<void> {
 }
 
 test("deeds, people, ends and places are told in words", () => {
-  const { en } = TEXTS;
-
   expect(
     ["job.cancel", "escalation.approve", "escalation.use the other", "constructor", "own.deed"].map(
-      (what) => deedOf(what, en),
+      (what) => deedOf(what, AUDIT_WORDS.en),
     ),
   ).toEqual([
     "Cancelled a job",

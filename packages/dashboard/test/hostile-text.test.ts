@@ -187,6 +187,7 @@ const PAGES: readonly HostilePage[] = [
   { route: "/chat", address: () => `${double.url}/chat` },
   { route: "/chat/$session", address: () => `${double.url}/chat/hostile` },
   { route: "/replay/$turn", address: () => `${rooms.url}/replay/${turn}` },
+  { route: "/traces", address: () => `${rooms.url}/traces` },
   { route: "/traces/$id", address: () => `${rooms.url}/traces/${turn}` },
   { route: "/escalations", address: () => `${escalations.url}/escalations` },
   { route: "/events", address: () => `${double.url}/events` },

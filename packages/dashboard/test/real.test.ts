@@ -324,7 +324,7 @@ describe("what a person must decide", { timeout: 90_000 }, () => {
 
       await page.getByRole("button", { name: "메뉴 열기" }).click();
       await page.getByRole("link", { name: /확인 요청.*기다리는 요청 2건/ }).click();
-      const titles = page.getByRole("article").locator("header strong");
+      const titles = page.locator(".inbox-row .badge");
       await expect
         .poll(() => titles.allInnerTexts(), { timeout: 20_000 })
         .toEqual(["처리됐는지 확인해 주세요", "승인이 필요해요"]);

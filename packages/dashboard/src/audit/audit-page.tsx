@@ -5,7 +5,8 @@ import { keepPreviousData } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { AuditEntry } from "dure/client";
 import { useState, type ReactNode } from "react";
-import { useLanguage, useText } from "../language.tsx";
+import { AUDIT_WORDS } from "words:later/audit";
+import { useLanguage, useWords } from "../language.tsx";
 import { Problem } from "../problem.tsx";
 import { useAgents } from "../rooms/use-rooms.ts";
 import { momentOf } from "../when.ts";
@@ -23,42 +24,42 @@ const REST_MS = 250;
 
 /** Who approved, cancelled, merged, changed what; the newest first. */
 export function AuditPage(): ReactNode {
-  const text = useText();
+  const words = useWords(AUDIT_WORDS);
   const [kind, setKind] = useState("");
-  const [words, setWords] = useState("");
-  const [search] = useDebouncedValue(words.trim(), REST_MS);
+  const [typed, setTyped] = useState("");
+  const [search] = useDebouncedValue(typed.trim(), REST_MS);
   const log = useAuditLog(kind, search);
-  usePageTitle(text.audit.pageTitle);
+  usePageTitle(words.pageTitle);
   const isFiltered = kind !== "" || search !== "";
 
   return (
     <div className="audit page narrow">
       <header>
-        <h1>{text.audit.pageTitle}</h1>
-        <p className="soft">{text.audit.lead}</p>
+        <h1>{words.pageTitle}</h1>
+        <p className="soft">{words.lead}</p>
       </header>
       <div className="toolbar" role="search">
         <NativeSelect
-          aria-label={text.audit.kind}
+          aria-label={words.kind}
           value={kind}
           onChange={({ currentTarget }) => setKind(currentTarget.value)}
           data={[
-            { value: "", label: text.audit.allKinds },
-            ...DEED_KINDS.map((value) => ({ value, label: text.audit.kinds[value] })),
+            { value: "", label: words.allKinds },
+            ...DEED_KINDS.map((value) => ({ value, label: words.kinds[value] })),
           ]}
         />
         <TextInput
-          value={words}
-          onChange={({ currentTarget }) => setWords(currentTarget.value)}
-          placeholder={text.audit.search}
-          aria-label={text.audit.search}
+          value={typed}
+          onChange={({ currentTarget }) => setTyped(currentTarget.value)}
+          placeholder={words.search}
+          aria-label={words.search}
           leftSection={<IconSearch size={15} />}
         />
       </div>
       {log.error !== null && <Problem error={log.error} onRetry={() => void log.refetch()} />}
       {log.data?.length === 0 && <Empty isFiltered={isFiltered} />}
       {log.data !== undefined && log.data.length > 0 && (
-        <ol className="audit-list divided" aria-label={text.audit.pageTitle}>
+        <ol className="audit-list divided" aria-label={words.pageTitle}>
           {log.data.map((entry) => (
             <Entry key={entry.id} entry={entry} />
           ))}
@@ -70,7 +71,7 @@ export function AuditPage(): ReactNode {
           loading={log.isFetchingNextPage}
           onClick={() => void log.fetchNextPage()}
         >
-          {text.audit.older}
+          {words.older}
         </Button>
       )}
     </div>
@@ -78,7 +79,7 @@ export function AuditPage(): ReactNode {
 }
 
 function Empty({ isFiltered }: { isFiltered: boolean }): ReactNode {
-  const words = useText().audit;
+  const words = useWords(AUDIT_WORDS);
   return (
     <div className="empty">
       <IconClipboardList size={30} stroke={1.4} aria-hidden />
@@ -103,6 +104,7 @@ function useAuditLog(kind: string, search: string) {
 
 function Entry({ entry }: { entry: AuditEntry }): ReactNode {
   const { text, language } = useLanguage();
+  const words = useWords(AUDIT_WORDS);
   const { at, tenant, role, what, subject, outcome } = entry;
   const agents = useAgents();
   const nameOf = (id: string): string =>
@@ -111,11 +113,9 @@ function Entry({ entry }: { entry: AuditEntry }): ReactNode {
 
   return (
     <li>
-      <strong>{deedOf(what, text)}</strong>
+      <strong>{deedOf(what, words)}</strong>
       <span className="audit-end small soft" data-end={end}>
-        {end === "refused"
-          ? text.audit.ends.refused({ code: outcome ?? "" })
-          : text.audit.ends[end]}
+        {end === "refused" ? words.ends.refused({ code: outcome ?? "" }) : words.ends[end]}
       </span>
       <span className="soft small">
         {whoOf(entry, { text, nameOf })}

@@ -1,6 +1,9 @@
 import type { AuditEntry } from "dure/client";
+import type { AUDIT_WORDS } from "words:later/audit";
 import { actorOf } from "../actor.ts";
 import type { Text } from "../language.tsx";
+
+type AuditWords = (typeof AUDIT_WORDS)["ko"];
 
 /** Kinds of deeds that can be asked for alone, in the order of the menu. */
 export const DEED_KINDS = [
@@ -17,13 +20,13 @@ export const DEED_KINDS = [
 ] as const;
 
 /** What was done, in words. The answers to escalations are their raisers' own. Pure. */
-export function deedOf(what: string, text: Text): string {
-  const known: Readonly<Record<string, string>> = text.audit.deeds;
+export function deedOf(what: string, words: AuditWords): string {
+  const known: Readonly<Record<string, string>> = words.deeds;
   const answer = /^escalation\.(.+)$/u.exec(what)?.[1];
 
   return (
     (Object.hasOwn(known, what) ? known[what] : undefined) ??
-    (answer === undefined ? what : text.audit.answered({ value: answer }))
+    (answer === undefined ? what : words.answered({ value: answer }))
   );
 }
 

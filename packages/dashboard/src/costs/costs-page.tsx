@@ -4,7 +4,8 @@ import { keepPreviousData } from "@tanstack/react-query";
 import type { CostBudget, Costs, CostSum, NamedCost } from "dure/client";
 import { useState, type ReactNode } from "react";
 import { AgentLink } from "../agents/agent-link.tsx";
-import { useLanguage, useText } from "../language.tsx";
+import { COSTS_WORDS } from "words:later/costs";
+import { useLanguage, useWords } from "../language.tsx";
 import { Problem } from "../problem.tsx";
 import { Prose } from "../prose.tsx";
 import { useAgents } from "../rooms/use-rooms.ts";
@@ -23,7 +24,7 @@ const READ_EVERY_MS = 10_000;
 
 /** What it all costs: the budgets, and the sums by agent, service and day. */
 export function CostsPage(): ReactNode {
-  const text = useText();
+  const words = useWords(COSTS_WORDS);
   const serviceName = useServiceName();
   const [days, setDays] = useState<number>(30);
   const [search, setSearch] = useState("");
@@ -33,29 +34,29 @@ export function CostsPage(): ReactNode {
     placeholderData: keepPreviousData,
   });
 
-  usePageTitle(text.costs.pageTitle);
+  usePageTitle(words.pageTitle);
 
   return (
     <div className="costs page narrow">
       <header>
-        <h1>{text.costs.pageTitle}</h1>
-        <p className="soft">{text.costs.lead}</p>
+        <h1>{words.pageTitle}</h1>
+        <p className="soft">{words.lead}</p>
       </header>
       <div className="toolbar" role="search">
         <NativeSelect
-          aria-label={text.costs.span}
+          aria-label={words.span}
           value={days}
           onChange={({ currentTarget }) => setDays(Number(currentTarget.value))}
           data={SPANS.map((span) => ({
             value: String(span),
-            label: text.costs.days({ count: span }),
+            label: words.days({ count: span }),
           }))}
         />
         <TextInput
           value={search}
           onChange={({ currentTarget }) => setSearch(currentTarget.value)}
-          placeholder={text.costs.search}
-          aria-label={text.costs.search}
+          placeholder={words.search}
+          aria-label={words.search}
           leftSection={<IconSearch size={15} />}
         />
       </div>
@@ -87,8 +88,8 @@ function withServiceNames(costs: Costs, nameOf: (id: string) => string | undefin
 }
 
 function Sums({ costs, days, search }: { costs: Costs; days: number; search: string }): ReactNode {
-  const { text, language } = useLanguage();
-  const { costs: words } = text;
+  const { language } = useLanguage();
+  const words = useWords(COSTS_WORDS);
   const matches = ({ id, name }: NamedCost): boolean =>
     `${name} ${id}`.toLowerCase().includes(search);
   const [agents, services] = [costs.byAgent.filter(matches), costs.byService.filter(matches)];
@@ -144,7 +145,8 @@ function SumTable({
   rows: readonly NamedCost[];
   areAgents?: boolean;
 }): ReactNode {
-  const { text, language } = useLanguage();
+  const { language } = useLanguage();
+  const words = useWords(COSTS_WORDS);
   if (rows.length === 0) return null;
 
   const most = Math.max(...rows.map(weightOf));
@@ -154,9 +156,9 @@ function SumTable({
       <caption>{title}</caption>
       <thead>
         <tr>
-          <th scope="col">{text.costs.name}</th>
-          <th scope="col">{text.costs.tokens}</th>
-          <th scope="col">{text.costs.money}</th>
+          <th scope="col">{words.name}</th>
+          <th scope="col">{words.tokens}</th>
+          <th scope="col">{words.money}</th>
         </tr>
       </thead>
       <tbody>
@@ -191,8 +193,8 @@ function weightOf(sum: CostSum): number {
 }
 
 function Budgets({ budgets }: { budgets: readonly CostBudget[] }): ReactNode {
-  const { text, language } = useLanguage();
-  const { costs: words } = text;
+  const { language } = useLanguage();
+  const words = useWords(COSTS_WORDS);
   const amount = (unit: CostBudget["unit"], value: number): string =>
     unit === "tokens" ? words.tokenCount({ count: value }) : moneyOf(value, language);
 
@@ -240,8 +242,7 @@ const LINES = [0.5, 1];
 
 /** What was used on each day, told apart by agent, service or model; the same as a table below. */
 function CostChart({ costs, days }: { costs: Costs; days: number }): ReactNode {
-  const { text } = useLanguage();
-  const { costs: words } = text;
+  const words = useWords(COSTS_WORDS);
   const [side, setSide] = useState<CostSide>("agent");
   const chart = chartDays(costs.overTime[side], { since: costs.since, days });
   if (chart.series.length === 0) return null;
@@ -330,7 +331,7 @@ function Bars({ chart, label }: { chart: ChartDays; label: string }): ReactNode 
 }
 
 function Legend({ chart: { series } }: { chart: ChartDays }): ReactNode {
-  const { costs: words } = useLanguage().text;
+  const words = useWords(COSTS_WORDS);
   return (
     <ul className="costs-legend small toolbar">
       {series.map(({ id, name }, nth) => (
@@ -344,8 +345,8 @@ function Legend({ chart: { series } }: { chart: ChartDays }): ReactNode {
 
 /** The same figures for those who do not see the drawing, or want them exactly. */
 function Numbers({ chart }: { chart: ChartDays }): ReactNode {
-  const { text, language } = useLanguage();
-  const { costs: words } = text;
+  const { language } = useLanguage();
+  const words = useWords(COSTS_WORDS);
   const amount = useAmount(chart);
   const { days, series, sums } = chart;
   const used = days
@@ -386,9 +387,8 @@ function Numbers({ chart }: { chart: ChartDays }): ReactNode {
 }
 
 function useAmount({ unit }: ChartDays): (value: number) => string {
-  const { text, language } = useLanguage();
+  const { language } = useLanguage();
+  const words = useWords(COSTS_WORDS);
   return (value) =>
-    unit === "money"
-      ? moneyOf(value, language)
-      : text.costs.tokenCount({ count: Math.round(value) });
+    unit === "money" ? moneyOf(value, language) : words.tokenCount({ count: Math.round(value) });
 }

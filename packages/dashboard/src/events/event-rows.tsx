@@ -8,7 +8,8 @@ import {
   type ReactNode,
   type RefObject,
 } from "react";
-import { useText } from "../language.tsx";
+import { EVENTS_WORDS } from "words:later/events";
+import { useWords } from "../language.tsx";
 import { clockOf } from "../when.ts";
 import type { LogRow } from "./event-log.ts";
 import { useSentences } from "./use-sentences.ts";
@@ -28,7 +29,7 @@ export function EventRows(props: {
   onPick: (row: LogRow) => void;
   empty: string;
 }): ReactNode {
-  const text = useText();
+  const words = useWords(EVENTS_WORDS);
   const { rows, picked } = props;
   const { scroller, height, sight, newer, onScroll, toEnd } = useSight(rows);
 
@@ -55,7 +56,7 @@ export function EventRows(props: {
         onScroll={onScroll}
         tabIndex={0}
         role="region"
-        aria-label={text.events.list}
+        aria-label={words.list}
       >
         <div role="list" style={{ blockSize: rows.length * height, position: "relative" }}>
           {shown.map((row, offset) => (
@@ -79,7 +80,7 @@ export function EventRows(props: {
       </div>
       {newer > 0 && (
         <button type="button" className="event-newer newer solid" onClick={toEnd}>
-          <IconArrowDown size={14} aria-hidden /> {text.events.newer({ count: newer })}
+          <IconArrowDown size={14} aria-hidden /> {words.newer({ count: newer })}
         </button>
       )}
     </div>
@@ -182,7 +183,7 @@ function EventButton({
   onPick: (row: LogRow) => void;
   onKeyDown: (event: KeyboardEvent<HTMLButtonElement>) => void;
 }): ReactNode {
-  const { roles } = useText().events;
+  const { roles } = useWords(EVENTS_WORDS);
   const sentence = useSentences();
   const { at, role } = row.event;
 

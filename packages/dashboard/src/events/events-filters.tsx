@@ -3,7 +3,8 @@ import { IconPlayerPause, IconPlayerPlay, IconSearch, IconTrash } from "@tabler/
 import type { EventRole } from "dure/client";
 import { use, useMemo, type ReactNode } from "react";
 import { useParts } from "../app-parts.tsx";
-import { useText } from "../language.tsx";
+import { EVENTS_WORDS } from "words:later/events";
+import { useWords } from "../language.tsx";
 import { eventLogOf, type LogView } from "./event-log.ts";
 import { KINDS, partakersOf, placeOf, SPANS, type Chosen, type FacetKind } from "./facets.ts";
 import { EventNamesContext } from "./use-sentences.ts";
@@ -45,7 +46,7 @@ interface FiltersProps {
 
 /** Who, what, where, since when; the rest behind a fold. */
 export function EventFilters({ written, onWrite, view }: FiltersProps): ReactNode {
-  const words = useText().events;
+  const words = useWords(EVENTS_WORDS);
   const write = (part: Partial<WrittenFilter>): void => onWrite({ ...written, ...part });
   const { who, where } = useFacets(view);
 
@@ -142,7 +143,7 @@ function MoreFilters({
   written: WrittenFilter;
   write: (part: Partial<WrittenFilter>) => void;
 }): ReactNode {
-  const words = useText().events;
+  const words = useWords(EVENTS_WORDS);
   return (
     <details className="events-more more whole">
       <summary>{words.more}</summary>
@@ -174,7 +175,7 @@ function MoreFilters({
 }
 
 function Actions({ isPaused }: { isPaused: boolean }): ReactNode {
-  const text = useText();
+  const words = useWords(EVENTS_WORDS);
   const eventLog = eventLogOf(useParts().client);
 
   return (
@@ -185,12 +186,12 @@ function Actions({ isPaused }: { isPaused: boolean }): ReactNode {
         aria-pressed={isPaused}
         onClick={() => (isPaused ? eventLog.resume() : eventLog.pause())}
       >
-        {isPaused ? text.events.resume : text.events.pause}
+        {isPaused ? words.resume : words.pause}
       </Button>
       <ActionIcon
         variant="default"
         size={36}
-        aria-label={text.events.clear}
+        aria-label={words.clear}
         onClick={() => eventLog.clear()}
       >
         <IconTrash size={16} />

@@ -10,7 +10,8 @@ import {
 import { useSearch, Link } from "@tanstack/react-router";
 import { use, useEffect, useMemo, useState, useSyncExternalStore, type ReactNode } from "react";
 import { useParts } from "../app-parts.tsx";
-import { useText, useLanguage } from "../language.tsx";
+import { EVENTS_WORDS } from "words:later/events";
+import { useLanguage, useText, useWords } from "../language.tsx";
 import { ErrorWords } from "../problem.tsx";
 import { useIsGone } from "../server-watch.ts";
 import { eventLogOf, ROW_LIMIT, type LogRow, type LogView } from "./event-log.ts";
@@ -31,9 +32,9 @@ const REST_MS = 350;
 
 /** Everything that happens, as sentences. */
 export function EventsPage(): ReactNode {
-  const text = useText();
+  const words = useWords(EVENTS_WORDS);
   const names = useEventNames();
-  usePageTitle(text.events.pageTitle);
+  usePageTitle(words.pageTitle);
 
   return (
     <EventNamesContext value={names}>
@@ -43,7 +44,7 @@ export function EventsPage(): ReactNode {
 }
 
 function Log(): ReactNode {
-  const text = useText();
+  const words = useWords(EVENTS_WORDS);
   const eventLog = eventLogOf(useParts().client);
   const view = useSyncExternalStore(eventLog.subscribe, eventLog.snapshot);
   const [written, setWritten] = useWritten();
@@ -76,8 +77,8 @@ function Log(): ReactNode {
     <div className="events column wide">
       <header className="row loose top between">
         <div>
-          <h1>{text.events.pageTitle}</h1>
-          <p className="soft">{text.events.lead}</p>
+          <h1>{words.pageTitle}</h1>
+          <p className="soft">{words.lead}</p>
         </div>
         <Connection state={view.connection} />
       </header>
@@ -88,10 +89,10 @@ function Log(): ReactNode {
           rows={rows}
           picked={picked}
           onPick={setPicked}
-          empty={view.rows.length === 0 ? text.events.waiting : text.events.noMatch}
+          empty={view.rows.length === 0 ? words.waiting : words.noMatch}
         />
         {wide && picked !== undefined && (
-          <aside className="card scroll" aria-label={text.events.detail}>
+          <aside className="card scroll" aria-label={words.detail}>
             {detail}
           </aside>
         )}
@@ -146,15 +147,15 @@ function DetailDrawer({
   onClose: () => void;
   children: ReactNode;
 }): ReactNode {
-  const text = useText();
+  const words = useWords(EVENTS_WORDS);
   return (
     <Drawer
       opened={isOpen}
       onClose={onClose}
       position="bottom"
       size="75%"
-      title={text.events.detail}
-      closeButtonProps={{ "aria-label": text.events.close }}
+      title={words.detail}
+      closeButtonProps={{ "aria-label": words.close }}
     >
       {children}
     </Drawer>
@@ -162,7 +163,7 @@ function DetailDrawer({
 }
 
 function Foot({ view }: { view: LogView }): ReactNode {
-  const words = useText().events;
+  const words = useWords(EVENTS_WORDS);
   return (
     <div className="meta toolbar" role="status">
       <span>{words.kept({ shown: view.rows.length, limit: ROW_LIMIT })}</span>
@@ -174,16 +175,16 @@ function Foot({ view }: { view: LogView }): ReactNode {
 }
 
 function Stopped({ problem }: { problem: DureError }): ReactNode {
-  const text = useText();
+  const words = useWords(EVENTS_WORDS);
   return (
     <p className="problem" role="alert">
-      <strong>{text.events.stopped}.</strong> <ErrorWords error={problem} />
+      <strong>{words.stopped}.</strong> <ErrorWords error={problem} />
     </p>
   );
 }
 
 function Connection({ state }: { state: LogView["connection"] }): ReactNode {
-  const words = useText().events;
+  const words = useWords(EVENTS_WORDS);
   const isGone = useIsGone(); // also a stream that is open brings nothing without a database
   const isLive = state === "connected" && !isGone;
 
@@ -211,8 +212,8 @@ function filterOf(written: string): EventsFilter {
 
 /** One event in words, the way to what it is about, and all that it holds behind a fold. */
 function EventDetail({ row }: { row: LogRow }): ReactNode {
-  const { text, language } = useLanguage();
-  const { events: words } = text;
+  const { language } = useLanguage();
+  const words = useWords(EVENTS_WORDS);
   const sentence = useSentences();
   const { event } = row;
 
@@ -276,20 +277,21 @@ function Subjects({ event }: { event: PlatformEvent }): ReactNode {
 /** What ids of events are called, as far as the reader may know. */
 function useEventNames(): EventNames {
   const text = useText();
+  const words = useWords(EVENTS_WORDS);
   const { who } = useSpeaker();
   const { data: agents } = useAgents();
   const { data: rooms } = useRoomList(who);
   const serviceName = useServiceName();
 
   return useMemo(() => {
-    const { places } = text.events;
+    const { places } = words;
     const nameOf = (id: string): string =>
       agents?.find((agent) => agent.id === id)?.displayName ?? id;
     return {
       agent: nameOf,
       actor: (by) => actorOf(by, { text, nameOf }),
       service: (name) =>
-        name === undefined ? text.events.aService : (serviceName(name) ?? nameOf(name)),
+        name === undefined ? words.aService : (serviceName(name) ?? nameOf(name)),
       place: (id) => {
         if (!id) return places.room;
         const room = rooms?.find((one) => one.id === id);
@@ -299,5 +301,5 @@ function useEventNames(): EventNames {
         return id.startsWith("thread_") ? places.thread : places.room;
       },
     };
-  }, [text, agents, rooms, serviceName]);
+  }, [text, words, agents, rooms, serviceName]);
 }

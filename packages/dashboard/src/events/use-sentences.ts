@@ -1,6 +1,7 @@
 import type { PlatformEvent } from "dure/client";
 import { createContext, use, useMemo } from "react";
-import { useLanguage } from "../language.tsx";
+import { EVENTS_WORDS } from "words:later/events";
+import { useLanguage, useWords } from "../language.tsx";
 import type { EventNames } from "./names.ts";
 import { sentenceOf } from "./sentences.ts";
 
@@ -9,15 +10,16 @@ export const EventNamesContext = createContext<EventNames | undefined>(undefined
 
 /** What happened, in words; of an event that the page does not know, what it holds. */
 export function useSentences(): (event: PlatformEvent) => string {
-  const { text, language } = useLanguage();
+  const { language } = useLanguage();
+  const words = useWords(EVENTS_WORDS);
   const names = use(EventNamesContext);
   if (names === undefined) throw new Error("useSentences needs an EventNamesContext around it.");
 
   return useMemo(
     () => (event) =>
       sentenceOf(event, language, names) ??
-      `${text.events.unknown({ type: event.type })}  ${membersOf(event)}`,
-    [text, language, names],
+      `${words.unknown({ type: event.type })}  ${membersOf(event)}`,
+    [words, language, names],
   );
 }
 

@@ -561,7 +561,10 @@ test.each([
   [
     "POST /v1/agent/chat",
     403,
-    { ...chat("s", "hi"), headers: { origin: "https://elsewhere.example" } },
+    {
+      ...chat("s", "hi"),
+      headers: { origin: "https://elsewhere.example", "sec-fetch-site": "cross-site" },
+    },
   ],
   ["POST /v1/agent/chat/stream", 400, { body: { session_id: "s" } }],
   ["POST /v1/agent/chat/stream", 404, chat("s", "hi", { service: "nope" })],

@@ -6,8 +6,9 @@ import { testDatabase, type TestDatabase } from "../../src/durable/test-database
 import { chatAgent, conversationalAgent, type Agent } from "../../src/engine/agent/agent.ts";
 import { defineService, flow } from "../../src/engine/service/service.ts";
 import { startTestEngine } from "../../src/engine/test-engine.ts";
-import { troubleText } from "../../src/engine/texts.ts";
+import { developerText } from "../../src/engine/texts.ts";
 import { tool, type AnyTool } from "../../src/engine/agent/tool.ts";
+import { DureError } from "../../src/kernel/errors.ts";
 import type { Done, TurnEvent } from "../../src/kernel/turn-events.ts";
 import type { CardInput } from "../../src/models/card.ts";
 import { MESSAGE_START, RawProvider, sendFrames } from "./raw-provider.ts";
@@ -112,10 +113,26 @@ async function say(
   };
 }
 
-/** The end of a turn whose agent failed for good. */
-function failed(code: string, retries: number): object {
+/** What a developer is told of the provider. */
+const REFUSED = {
+  openai: {
+    title: "OpenAI",
+    keyVariable: "OPENAI_API_KEY",
+    addressVariable: "OPENAI_BASE_URL",
+  },
+  anthropic: {
+    title: "Anthropic",
+    keyVariable: "ANTHROPIC_API_KEY",
+    addressVariable: "ANTHROPIC_BASE_URL",
+  },
+} as const satisfies Record<Wire, object>;
+
+/** The end of a turn whose agent failed for good. @param wire of the provider that said so, if one did */
+function failed(wire: Wire | undefined, code: string, retries: number): object {
+  const details = wire && { ...REFUSED[wire], model: MODELS[wire] };
+  const error = new DureError(code, "", { details });
   return {
-    message: troubleText({ code }, "ko"),
+    message: developerText(error, "ko"),
     nextAction: "ASK",
     error: { code },
     trace: { agents: [{ agent: "helper", success: false, error: code, retries }] },
@@ -232,7 +249,7 @@ describe.each<{ wire: Wire }>([{ wire: "openai" }, { wire: "anthropic" }])(
 
         const { done } = await say(wire, "rate", { agent: decider() });
 
-        expect(done).toMatchObject(failed("MODEL_FORMAT", 2));
+        expect(done).toMatchObject(failed(undefined, "MODEL_FORMAT", 2));
         expect(mock.getRequests()).toHaveLength(3);
       });
     });
@@ -338,7 +355,7 @@ describe.each<{ wire: Wire }>([{ wire: "openai" }, { wire: "anthropic" }])(
 
       const { done } = await say(wire, "try");
 
-      expect(done).toMatchObject(failed("MODEL_EMPTY", 2));
+      expect(done).toMatchObject(failed(wire, "MODEL_EMPTY", 2));
     });
 
     test("takes a refusal as final", async () => {
@@ -361,7 +378,7 @@ describe.each<{ wire: Wire }>([{ wire: "openai" }, { wire: "anthropic" }])(
 
       const { done } = await say(wire, "try", { baseUrl: provider.url });
 
-      expect(done).toMatchObject(failed("MODEL_REFUSED", 0));
+      expect(done).toMatchObject(failed(wire, "MODEL_REFUSED", 0));
       expect(provider.requests).toBe(1);
     });
 
@@ -421,7 +438,7 @@ describe.each<{ wire: Wire }>([{ wire: "openai" }, { wire: "anthropic" }])(
         card: { policy: { maxAttempts: 2, backoffSec: 0, timeoutSec: 0.3 } },
       });
 
-      expect(done).toMatchObject(failed("MODEL_TIMEOUT", 1));
+      expect(done).toMatchObject(failed(undefined, "MODEL_TIMEOUT", 1));
       expect(calls.map(({ error }) => error)).toEqual(["MODEL_TIMEOUT", "MODEL_TIMEOUT"]);
     });
 
@@ -434,7 +451,7 @@ describe.each<{ wire: Wire }>([{ wire: "openai" }, { wire: "anthropic" }])(
 
       const { done, shown, started, calls } = await say(wire, "try");
 
-      expect(done).toMatchObject(failed("MODEL_UNREACHABLE", 0));
+      expect(done).toMatchObject(failed(wire, "MODEL_UNREACHABLE", 0));
       expect(shown).toMatch(/^word /);
       expect(started).toEqual([undefined]);
       expect(calls).toMatchObject([{ error: "MODEL_UNREACHABLE", estimated: true }]);
@@ -450,7 +467,7 @@ describe.each<{ wire: Wire }>([{ wire: "openai" }, { wire: "anthropic" }])(
 
       const { done } = await say(wire, "try", { baseUrl: provider.url });
 
-      expect(done).toMatchObject(failed("MODEL_FORMAT", 2));
+      expect(done).toMatchObject(failed(wire, "MODEL_FORMAT", 2));
       expect(provider.requests).toBe(3);
     });
 
@@ -463,7 +480,7 @@ describe.each<{ wire: Wire }>([{ wire: "openai" }, { wire: "anthropic" }])(
       const { done } = await say(wire, "try");
 
       expect(done).toMatchObject({
-        ...failed("MODEL_UNAUTHORIZED", 0),
+        ...failed(wire, "MODEL_UNAUTHORIZED", 0),
         message: expect.stringContaining(`${wire.toUpperCase()}_API_KEY 값을 확인하고`) as string,
       });
       expect(done.message).not.toContain("a-key");
@@ -478,7 +495,7 @@ describe.each<{ wire: Wire }>([{ wire: "openai" }, { wire: "anthropic" }])(
 
       const { done } = await say(wire, "try", { baseUrl: provider.url });
 
-      expect(done).toMatchObject(failed("REDIRECT_REFUSED", 0));
+      expect(done).toMatchObject(failed(wire, "REDIRECT_REFUSED", 0));
       expect([provider.requests, other.requests]).toEqual([1, 0]);
     });
   },

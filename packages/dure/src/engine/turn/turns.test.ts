@@ -1475,7 +1475,7 @@ test("outside of dev mode DONE holds no word of a provider, a tool or a handler"
   const ends = [await t.say("model"), await t.say("handler")];
 
   expect(ends.map(({ done }) => done.error)).toEqual([
-    { code: "MODEL_REQUEST_INVALID", message: "The turn failed." },
+    { code: "MODEL_REQUEST_INVALID", message: "The model refuses every call." },
     { code: "ORDER_CLOSED", message: "The turn failed." },
   ]);
   expect(
