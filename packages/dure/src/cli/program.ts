@@ -9,6 +9,7 @@ import { COMPLETION } from "./commands/completion.ts";
 import { CHAT, LOGIN, RELOAD } from "./commands/conversation.ts";
 import { DB } from "./commands/db.ts";
 import { ESCALATIONS } from "./commands/escalations.ts";
+import { EVAL } from "./commands/eval.ts";
 import { HOOK } from "./commands/hook.ts";
 import { INIT } from "./commands/init.ts";
 import { JOBS } from "./commands/jobs.ts";
@@ -35,6 +36,7 @@ export const COMMANDS: readonly (CommandSpec | CommandGroup)[] = [
   NEW,
   CHECK,
   DOCTOR,
+  EVAL,
   CHAT,
   LOGIN,
   RELOAD,

@@ -109,6 +109,53 @@ export const COMMAND_SENTENCES_KO: readonly SentenceForm[] = [
     "예: `dure acp --own 'src/**' --accept 'npm test'`",
   ],
 
+  // --- evaluations
+  ["{0} has no evaluation.", "{0} 폴더에 평가가 없어요."],
+  [
+    "Write evals/first.eval.yaml: docs/guides/evals.md.",
+    "`evals/first.eval.yaml` 파일을 써 주세요. 쓰는 법은 docs/guides/evals.md에 있어요.",
+  ],
+  ['Two evaluations have the name "{0}".', "이름이 {0}인 평가가 둘이에요."],
+  ["Give {0} another name.", "{0} 파일의 평가에 다른 이름을 붙여 주세요."],
+  ["Every run of evaluations has come to its end.", "끝나지 않은 평가 실행이 없어요."],
+  ["Make another one with: dure eval", "`dure eval`로 새로 실행해 주세요."],
+  ['No case has "{0}" in its name.', "이름에 “{0}”이(가) 든 사례가 없어요."],
+  [
+    "Look at the names of the cases, or leave --only out.",
+    "사례의 이름을 확인하거나 `--only`를 빼 주세요.",
+  ],
+  ['There is no run "{0}".', "{0} 실행이 없어요."],
+  ["The newest runs are: {0}.", "최근 실행: {0}"],
+  ["Make one with: dure eval", "`dure eval`로 먼저 실행해 주세요."],
+  ["The run {0} cannot be read: {1}", "{0} 실행을 읽을 수 없어요: {1}"],
+  ["Look at {0}.", "{0} 파일을 확인해 주세요."],
+  [
+    "Name a file of evals/, such as evals/faq.eval.yaml.",
+    "`evals/faq.eval.yaml`처럼 evals/의 파일 이름을 적어 주세요.",
+  ],
+  [
+    "Run it alone to see where it fails: node {0}",
+    "어디서 멈추는지 `node {0}`로 따로 실행해 보세요.",
+  ],
+  [
+    "{0} has no evaluation as its default export.",
+    "{0} 파일이 기본으로 내보내는 것이 평가가 아니에요.",
+  ],
+  [
+    "Write: export default defineEval({ cases: [ … ] })",
+    "`export default defineEval({ cases: [ … ] })`라고 써 주세요.",
+  ],
+  ["{0} is not from 1 to {1}.", "{0}은(는) 1에서 {1} 사이가 아니에요."],
+  ["Write a number in between.", "그 사이의 수를 적어 주세요."],
+  ['"{0}" is no share from 0 to 1.', "`{0}`은(는) 0에서 1 사이의 비율이 아니에요."],
+  ["Write a number such as 0.95.", "0.95 같은 수를 적어 주세요."],
+  ['The last answer has no button "{0}".', "마지막 답에 ‘{0}’ 버튼이 없어요."],
+  ["Its buttons are: {0}.", "있는 버튼: {0}"],
+  ["There was no answer within {0} s.", "{0}초 안에 답이 오지 않았어요."],
+  [
+    "Set timeout in the evaluation, or look at the turn's trace.",
+    "평가의 timeout을 늘리거나 턴의 기록을 확인해 주세요.",
+  ],
   ['"{0}" is no whole number.', "`{0}`은(는) 정수가 아니에요."],
   ["Write digits alone.", "숫자만 적어 주세요."],
   ['"{0}" is no JSON object.', "`{0}`은(는) JSON 객체가 아니에요."],

@@ -12,6 +12,11 @@ export type { Clock } from "../kernel/clock.ts";
 export { silentLogger } from "../kernel/logger.ts";
 export type { Logger } from "../kernel/logger.ts";
 
+// Evaluations: conversations that are played with the team
+export { defineEval } from "./evals/eval-file.ts";
+export type { EvalCheck, EvalOptions } from "./evals/eval-file.ts";
+export type { HeardCall, HeardTurn } from "./evals/expectation.ts";
+
 // Conversations: what a running team is asked
 export type {
   AcceptedTurn,

@@ -152,6 +152,7 @@ const VALUES: Readonly<Record<string, readonly string[]>> = {
   "dure/team": [
     "MemoryJobs",
     "bucketStore",
+    "defineEval",
     "definePlan",
     "defineTeam",
     "exchangeInMemory",

@@ -37,7 +37,7 @@ const HELP_GIVEN = [
   ...["rooms", "jobs", "schedules", "pause", "resume", "stop", "plan", "task", "knowledge", "hook"],
   ...["acp", "escalations", "audit", "token", "completion", "help", "dure", "retry", "words"],
   ...["claude", "codex", "opencode", "gemini", "qwen", "pair", "orchestrator", "list", "show"],
-  ...["watch", "ask", "cancel", "speak", "purge", "mcp", "undo"],
+  ...["watch", "ask", "cancel", "speak", "purge", "mcp", "undo", "eval"],
 ];
 const KOREAN = { LANG: "ko_KR.UTF-8" };
 

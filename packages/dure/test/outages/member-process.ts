@@ -98,6 +98,7 @@ jobs.outbox.handle("test.entry", {
 const platform = webPlatform();
 const rooms = await readyTeamOn(platform, {
   on: { url: url.rooms },
+  gather: { policy: "queue" }, // which message was answered is what is counted
   behave: {
     ruda: async ({ text, results }) => {
       await systemClock.sleep(STEP_MS);

@@ -41,8 +41,9 @@ function addCommand(parent: Command, spec: CommandSpec, options: BuildOptions): 
   const act = spec.run(context);
 
   command.action(async (...values: unknown[]) => {
-    const withoutCommand = values.slice(0, -1) as never[];
-    finish(await act(...withoutCommand));
+    // A command above this one takes an option that both have, wherever it stands.
+    const given = [...values.slice(0, -2), command.optsWithGlobals()] as never[];
+    finish(await act(...given));
   });
   for (const under of spec.commands ?? []) addCommand(command, under, options);
 }

@@ -443,4 +443,27 @@ export const HELP_KO: Readonly<Record<string, string>> = {
     "셸에서 명령을 자동 완성하는 스크립트를 만들어요",
 
   "bash, zsh or fish": "bash, zsh, fish 가운데 하나",
+
+  // --- evaluations
+  "play the conversations of evals/ with the team, and check what comes of them":
+    "써 둔 대화를 팀과 나눠 보고 결과를 확인해요",
+  "files of evaluations (default: all of evals/)": "평가 파일(기본: 평가 폴더의 모든 파일)",
+  "cases alone that have this in their name": "이름에 이 말이 든 사례만",
+  "how often each case is played (default: as its file says)":
+    "사례마다 되풀이할 횟수(기본: 파일에 적힌 대로)",
+  "cases at the same time (default: 4)": "한꺼번에 돌릴 사례 수(기본: 4)",
+  "model of agents that name none, instead of the team's":
+    "팀의 모델 대신, 모델을 정하지 않은 에이전트가 쓸 모델",
+  "model that judges and writes as a person (default: the team's)":
+    "채점하고 사람처럼 글을 쓸 모델(기본: 팀의 모델)",
+  "name of this run, for dure eval compare": "dure eval compare에서 쓸 이 실행의 이름",
+  "share of cases that must pass, 0 to 1 (default: as files say)":
+    "통과해야 하는 사례의 비율. 0에서 1까지(기본: 파일에 적힌 대로)",
+  "writes the results as JUnit XML": "결과를 JUnit XML로 저장해요",
+  "goes on with the newest run that came to no end": "끝나지 않은 가장 최근 실행을 이어서 해요",
+  "show two runs beside each other: score, time, tokens, and the cases that differ":
+    "두 실행의 점수, 시간, 토큰과 달라진 사례를 나란히 봐요",
+  "a run, by its id or label (default: the second newest)":
+    "실행의 ID나 이름(기본: 두 번째로 최근 것)",
+  "the other one (default: the newest)": "다른 실행(기본: 가장 최근 것)",
 };

@@ -1,5 +1,6 @@
 import { ADMIN_EN } from "./admin.en.ts";
 import { CHECK_EN } from "./check.en.ts";
+import { EVAL_EN } from "./eval.en.ts";
 import { GENERAL_EN } from "./general.en.ts";
 import { PLANS_EN } from "./plans.en.ts";
 import { START_EN } from "./start.en.ts";
@@ -11,6 +12,7 @@ export const WORDS_EN: CliWords = {
   general: GENERAL_EN,
   start: START_EN,
   check: CHECK_EN,
+  eval: EVAL_EN,
   plans: PLANS_EN,
   work: WORK_EN,
   admin: ADMIN_EN,

@@ -2,6 +2,7 @@ import { SERVER_KOREAN } from "../../korean/index.ts";
 import { TERMINAL_KOREAN } from "../../korean/terminal-korean.ts";
 import { ADMIN_KO } from "./admin.ko.ts";
 import { CHECK_KO } from "./check.ko.ts";
+import { EVAL_KO } from "./eval.ko.ts";
 import { GENERAL_KO } from "./general.ko.ts";
 import { HELP_KO } from "./help.ko.ts";
 import { PLANS_KO } from "./plans.ko.ts";
@@ -15,6 +16,7 @@ export const WORDS_KO: CliWords = {
   general: GENERAL_KO,
   start: START_KO,
   check: CHECK_KO,
+  eval: EVAL_KO,
   plans: PLANS_KO,
   work: WORK_KO,
   admin: ADMIN_KO,

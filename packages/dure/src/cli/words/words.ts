@@ -1,6 +1,7 @@
 import type { Locale } from "../../kernel/locales.ts";
 import type { AdminWords } from "./admin.en.ts";
 import type { CheckWords } from "./check.en.ts";
+import type { EvalWords } from "./eval.en.ts";
 import type { GeneralWords } from "./general.en.ts";
 import type { PlansWords } from "./plans.en.ts";
 import type { StartWords } from "./start.en.ts";
@@ -13,6 +14,7 @@ export interface CliWords {
   readonly general: GeneralWords;
   readonly start: StartWords;
   readonly check: CheckWords;
+  readonly eval: EvalWords;
   readonly plans: PlansWords;
   readonly work: WorkWords;
   readonly admin: AdminWords;
