@@ -28,7 +28,7 @@ export interface Structure {
 
 /** A little above what the tree has; each of them is lowered when the tree allows it. */
 const LIMITS: Structure = {
-  lines: 254_500,
+  lines: 254_520,
   dashboardLines: 30_850,
   styleLines: 3_160,
   scriptLines: 9_770,

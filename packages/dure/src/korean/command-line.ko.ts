@@ -117,7 +117,10 @@ export const COMMAND_SENTENCES_KO: readonly SentenceForm[] = [
   ],
   ['Two evaluations have the name "{0}".', "이름이 {0}인 평가가 둘이에요."],
   ["Give {0} another name.", "{0} 파일의 평가에 다른 이름을 붙여 주세요."],
-  ["Every run of evaluations has come to its end.", "끝나지 않은 평가 실행이 없어요."],
+  [
+    "No run of the last 23 hours is without its end.",
+    "지난 23시간 안에 시작해 끝나지 않은 실행이 없어요.",
+  ],
   ["Make another one with: dure eval", "`dure eval`로 새로 실행해 주세요."],
   ['No case has "{0}" in its name.', "이름에 “{0}”이(가) 든 사례가 없어요."],
   [
