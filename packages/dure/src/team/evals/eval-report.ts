@@ -15,15 +15,16 @@ export interface EvalSummary {
   readonly ok: boolean;
 }
 
-/** @param thresholds of each evaluation of the run, by its name */
+/** Of those with a case that was played. @param thresholds of each evaluation, by its name */
 export function summariesOf(
   results: readonly CaseResult[],
   thresholds: ReadonlyMap<string, number>,
 ): readonly EvalSummary[] {
-  return [...thresholds].map(([evaluation, threshold]) => {
+  return [...thresholds].flatMap(([evaluation, threshold]) => {
     const own = results.filter((result) => result.evaluation === evaluation);
+    if (own.length === 0) return [];
     const passed = own.filter(isPassed).length;
-    const score = own.length === 0 ? 0 : passed / own.length;
+    const score = passed / own.length;
 
     return { evaluation, played: own.length, passed, threshold, score, ok: score >= threshold };
   });
